@@ -54,7 +54,7 @@ export interface Boundary {
 
 export type Payload =
   | { kind: "plan.frozen"; plan: string; plan_hash: string }
-  | ({ kind: "step.requested"; try: number; epoch: number; key: string; action: string; requested: Step } & OfStep &
+  | ({ kind: "step.requested"; try: number; attempt: number; epoch: number; key: string; action: string; requested: Step } & OfStep &
       Boundary & {
         before: Reading<Observed>;
         guard: "if_match" | "read_compare";
@@ -62,7 +62,14 @@ export type Payload =
         approvals: string[];
       })
   | ({ kind: "step.transport"; try: number; attempt: number; epoch: number; reply: Reply; transport: Transport } & OfStep)
-  | ({ kind: "step.observed"; epoch: number; purpose: "before" | "settle" | "verify"; reading: Reading<Observed> } & OfStep &
+  | ({
+      kind: "step.observed";
+      epoch: number;
+      purpose: "before" | "settle" | "verify";
+      reading: Reading<Observed>;
+      /** A guard that no approval lifts (last owner, own account, protected subject) refuses this write now. */
+      refusal?: { code: string; detail: string };
+    } & OfStep &
       Reads)
   | ({ kind: "step.observed"; epoch: number; purpose: "authorship"; reading: Reading<Authorship> } & OfStep & Reads)
   | { kind: "step.receipt"; step: number; receipt: Receipt }
@@ -90,8 +97,9 @@ export type Payload =
   | { kind: "lease.taken"; epoch: number; holder: Holder }
   | { kind: "policy.loaded" | "roster.loaded"; hash: string };
 
-/** Reads that stood behind one observation: provider request ids and statuses, oldest first. */
+/** When the observation began, and the reads that stood behind it, oldest first. */
 interface Reads {
+  read_at: Instant;
   reads: Transport[];
 }
 

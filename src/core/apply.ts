@@ -1,0 +1,97 @@
+import { bug } from "../model/errors.ts";
+import type { Payload } from "../model/entry.ts";
+import { isWrite, type WriteStep } from "../model/plan.ts";
+import type { Observed, Reading } from "../model/reading.ts";
+import { coverOf, decidedWithPlan, firstWrite, requestFor, sameReading } from "./approval.ts";
+import { carryOut, intentEntry, recentlyMade, sendMove } from "./attempt.ts";
+import { cardHash } from "./card.ts";
+import { type Proof, standing } from "./kinds.ts";
+import { type Context, halt, isFresh, type Move, readAgain, record } from "./move.ts";
+import { already, concluded, notAsExpected, receiptEntry } from "./outcome.ts";
+import { currentStep, failed, stillStands } from "./progress.ts";
+import { judge } from "./settle.ts";
+import { isOpen, type OperationState, type StepState } from "./state.ts";
+import { nextWait } from "./wait.ts";
+
+/** The way forward: the step that the operation stands before. */
+export function onward(state: OperationState, context: Context): Move {
+  const step = currentStep(state);
+  if (!step) return halt;
+  if (!isWrite(step.plan)) return nextWait(state, step, context);
+  const check = verifyConfirmed(state, step.plan.step, context);
+  if (check) return check;
+  return ahead(state, step, step.plan, context);
+}
+
+/** Before going on, what an earlier run confirmed is read again; a colleague's change means that nothing is sent. */
+function verifyConfirmed(state: OperationState, before: number, context: Context): Move | null {
+  const waited = state.steps.find((step) => step.plan.kind === "wait_for_acceptance")?.receiptEpoch === state.epoch;
+  for (const step of state.steps) {
+    if (step.plan.step >= before) break;
+    if (!isWrite(step.plan) || !step.receipt || failed(step.receipt) || step.receiptEpoch === state.epoch) continue;
+    if (step.plan.kind === "invite" && waited) continue;
+    const seen = step.apply.verified;
+    if (!seen) return { kind: "observe", step: step.plan.step, phase: "apply", purpose: "verify" };
+    if (seen.reading.kind === "unreadable") return readAgain(step.apply, seen, context, step.plan.step, "apply", "verify");
+    if (!stillStands(state, step.plan, seen.reading)) return halt;
+  }
+  return null;
+}
+
+function ahead(state: OperationState, step: StepState, plan: WriteStep, context: Context): Move {
+  const seen = step.apply.before;
+  if (!isFresh(seen, context)) return { kind: "observe", step: plan.step, phase: "apply", purpose: "before" };
+  const { reading } = seen;
+  if (reading.kind === "unreadable") return readAgain(step.apply, seen, context, plan.step, "apply", "before");
+  const place = standing(plan, reading, state.plan.preconditions.account_absent === true);
+  if (place === "wanted") return record(receiptEntry(plan.step, already(plan, reading)));
+  if (place === "other" || plan.gate === "none") return record(receiptEntry(plan.step, notAsExpected(plan, reading)));
+  if (seen.refusal)
+    return { kind: "halt", refusal: { code: seen.refusal.code, exit: 13, message: seen.refusal.detail } };
+  const denied = context.authority.denied.get(plan.step);
+  if (denied) return { kind: "halt", refusal: denied };
+  const cover = coverOf(state, step, "apply", reading, context.now, context.authority);
+  if (cover.kind === "given") return record(intentEntry(state, plan, step.apply, "apply", reading, context, [cover.decision.approval_id]));
+  if (cover.kind === "refused") return { kind: "halt", refusal: cover.refusal };
+  if (decidedWithPlan(plan, firstWrite(state))) return halt;
+  const spent: Payload[] =
+    cover.kind === "spent"
+      ? [{ kind: "approval.spent", approval_id: cover.decision.approval_id, steps: [plan.step], why: "the reading behind it changed" }]
+      : [];
+  const asked = requestFor(state, plan.step, "apply")?.readings[String(plan.step)] ?? null;
+  if (spent.length === 0 && sameReading(asked, reading)) return halt;
+  return record(...spent, askEntry(state, plan, reading));
+}
+
+function askEntry(state: OperationState, plan: WriteStep, reading: Reading<Observed>): Payload {
+  const readings = { [String(plan.step)]: reading };
+  return {
+    kind: "approval.requested",
+    phase: "apply",
+    steps: [plan.step],
+    readings,
+    gate: "call",
+    card_hash: cardHash(state, "apply", [plan.step], readings),
+  };
+}
+
+/** The write is out, or may be: find out what became of it, and record it. */
+export function settling(state: OperationState, step: StepState, context: Context, noResend: boolean): Move {
+  const plan = step.plan;
+  if (!isWrite(plan)) throw bug("a wait that was sent");
+  const work = step.apply;
+  if (isOpen(work) && work.intent?.epoch === state.epoch) return sendMove(work, plan.step, "apply");
+  const verdict = judge({
+    work,
+    epoch: state.epoch,
+    now: context.now,
+    limits: context.limits,
+    standing: (seen) => standing(plan, seen.reading as Proof, false),
+    keys: context.keys,
+    authorship: context.authorship,
+    recent: recentlyMade(state, context),
+    noResend,
+  });
+  if (verdict.do === "conclude") return record(receiptEntry(plan.step, concluded(plan, work, verdict)));
+  return carryOut(state, plan, work, "apply", verdict, context);
+}

@@ -1,0 +1,157 @@
+import type { ExitCode } from "../model/errors.ts";
+import type { Phase } from "../model/entry.ts";
+import { canonical } from "../model/json.ts";
+import { isWrite, type WriteStep } from "../model/plan.ts";
+import type { Observed, Reading } from "../model/reading.ts";
+import { undoStep } from "./kinds.ts";
+import type { ApprovalRequest, Decision, OperationState, StepState } from "./state.ts";
+
+/** Why something may not be done, on the way out to the person. */
+export interface Refusal {
+  code: string;
+  exit: ExitCode;
+  message: string;
+  hint?: string;
+}
+
+/**
+ * What the executor found when it verified everything again, now: each recorded approval's signature, roster, window
+ * and card; and what the policy says of each step. A missing approval id counts as refused.
+ */
+export interface Authority {
+  approvals: ReadonlyMap<string, Refusal | null>;
+  /** Steps that a rule denies now, apart from any approval. */
+  denied: ReadonlyMap<number, Refusal>;
+}
+
+export type Cover =
+  | { kind: "given"; decision: Decision }
+  | { kind: "needed" }
+  | { kind: "lapsed"; decision: Decision }
+  /** It was decided on a reading that no longer holds. */
+  | { kind: "spent"; decision: Decision }
+  | { kind: "refused"; refusal: Refusal };
+
+/** The first step's call card is decided together with the plan, on the plan's own reading. */
+export function decidedWithPlan(step: WriteStep, first: number): boolean {
+  return step.gate === "plan" || (step.gate === "call" && step.step === first);
+}
+
+/** The first step that writes. */
+export function firstWrite(state: OperationState): number {
+  return state.plan.steps.find(isWrite)?.step ?? 0;
+}
+
+/** The newest per-call request for this step in this phase. */
+export function requestFor(state: OperationState, step: number, phase: Phase): ApprovalRequest | null {
+  return state.requests.filter((request) => request.phase === phase && request.steps.includes(step)).at(-1) ?? null;
+}
+
+/**
+ * Whether a decision covers the start of this step now. `reading` is what was read just before; a per-call decision
+ * holds for that reading alone. A stop ends what was decided before it, but never the cover for undoing.
+ */
+export function coverOf(
+  state: OperationState,
+  step: StepState,
+  phase: Phase,
+  reading: Reading<Observed> | null,
+  now: number,
+  authority: Authority,
+): Cover {
+  if (!isWrite(step.plan)) return { kind: "needed" };
+  const perCall = phase === "rollback" || !decidedWithPlan(step.plan, firstWrite(state));
+  const candidates = state.decisions.filter(
+    (made) =>
+      made.phase === phase &&
+      made.steps.includes(step.plan.step) &&
+      !made.spent.includes(step.plan.step) &&
+      (phase === "rollback" || state.stopped === null || made.seq > state.stopped.seq),
+  );
+  let lapsed: Decision | null = null;
+  let spent: Decision | null = null;
+  let refusal: Refusal | null = null;
+  for (const made of candidates.reverse()) {
+    if (now >= Date.parse(made.not_after)) {
+      lapsed ??= made;
+      continue;
+    }
+    if (perCall && !sameReading(made.request?.readings[String(step.plan.step)] ?? null, reading)) {
+      spent ??= made;
+      continue;
+    }
+    const found = authority.approvals.get(made.approval_id);
+    if (found === null && now >= Date.parse(made.not_before)) return { kind: "given", decision: made };
+    refusal ??= found ?? { code: "not_yet_valid", exit: 13, message: `The approval of ${made.approver} is valid from ${made.not_before}.` };
+  }
+  if (refusal) return { kind: "refused", refusal };
+  if (spent) return { kind: "spent", decision: spent };
+  return lapsed ? { kind: "lapsed", decision: lapsed } : { kind: "needed" };
+}
+
+/** Same value and same version. A reading that is not at hand is compared with nothing and does not contradict. */
+export function sameReading(asked: Reading<Observed> | null, now: Reading<Observed> | null): boolean {
+  if (asked === null) return false;
+  return now === null || canonical(essence(asked)) === canonical(essence(now));
+}
+
+function essence(reading: Reading<Observed>): unknown {
+  switch (reading.kind) {
+    case "found":
+      return { value: reading.value, version: reading.version ?? null };
+    case "absent":
+      return { absent: true };
+    case "unreadable":
+      return { unreadable: reading.reason };
+    default:
+      reading satisfies never;
+      return null;
+  }
+}
+
+/** Steps that can be decided at this moment, with the readings they are decided on. */
+export interface Pending {
+  phase: Phase;
+  steps: number[];
+  readings: Record<string, Reading<Observed>>;
+}
+
+/**
+ * What a person may decide now. Before anything: the plan-gated steps, and a first step's call. Later: what lapsed
+ * and remains, and the per-call steps that the operation stands before.
+ */
+export function pendingDecisions(state: OperationState, now: number, authority: Authority): Pending {
+  if (state.ended !== null) return { phase: "apply", steps: [], readings: {} };
+  if (state.rollback) return pendingRollback(state, now, authority);
+  const first = firstWrite(state);
+  const steps: number[] = [];
+  const readings: Record<string, Reading<Observed>> = {};
+  for (const step of state.steps) {
+    if (!isWrite(step.plan) || step.plan.gate === "none" || step.receipt !== null || step.apply.intent !== null) continue;
+    if (decidedWithPlan(step.plan, first)) {
+      if (coverOf(state, step, "apply", null, now, authority).kind !== "given") steps.push(step.plan.step);
+      continue;
+    }
+    const request = requestFor(state, step.plan.step, "apply");
+    const reading = request?.readings[String(step.plan.step)];
+    if (!reading || coverOf(state, step, "apply", reading, now, authority).kind === "given") continue;
+    steps.push(step.plan.step);
+    readings[String(step.plan.step)] = reading;
+  }
+  return { phase: "apply", steps, readings };
+}
+
+function pendingRollback(state: OperationState, now: number, authority: Authority): Pending {
+  const steps: number[] = [];
+  const readings: Record<string, Reading<Observed>> = {};
+  for (const step of state.steps) {
+    if (!isWrite(step.plan) || !step.receipt || step.undone !== null) continue;
+    const back = undoStep(step.plan, step.receipt);
+    if (back?.gate !== "call") continue;
+    const reading = requestFor(state, step.plan.step, "rollback")?.readings[String(step.plan.step)];
+    if (!reading || coverOf(state, step, "rollback", reading, now, authority).kind === "given") continue;
+    steps.push(step.plan.step);
+    readings[String(step.plan.step)] = reading;
+  }
+  return { phase: "rollback", steps: steps.sort((a, b) => a - b), readings };
+}

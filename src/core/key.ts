@@ -1,0 +1,13 @@
+import { createHash } from "node:crypto";
+import { base32 } from "../model/ids.ts";
+import type { Phase } from "../model/entry.ts";
+
+/**
+ * One key for every attempt of one try of one step in one direction. The plan hash covers operation id, salt, tenant
+ * and time, so that two journals never make the same key for different work.
+ */
+export function idempotencyKey(planHash: string, step: number, phase: Phase, tryNumber: number): string {
+  const direction = phase === "apply" ? "apply" : "undo";
+  const material = `provision/idempotency/v1\0${planHash}\0${step}\0${direction}\0${tryNumber}`;
+  return base32(createHash("sha256").update(material).digest());
+}

@@ -1,0 +1,67 @@
+import type { Payload, Phase, Purpose } from "../model/entry.ts";
+import type { Instant, Observed, Reading } from "../model/reading.ts";
+import type { Authority, Refusal } from "./approval.ts";
+import { type Limits, pollDelay } from "./pace.ts";
+import type { Seen, Work } from "./state.ts";
+
+/** What the executor does next. Only `record` writes to the journal by itself; the loop appends what the others bring. */
+export type Move =
+  | { kind: "record"; entries: Payload[] }
+  | { kind: "observe"; step: number; phase: Phase; purpose: Purpose }
+  | { kind: "send"; step: number; phase: Phase; refresh: boolean }
+  | { kind: "wait"; until: number; why: "settle" | "backoff" | "acceptance" }
+  | { kind: "halt"; refusal?: Refusal };
+
+/** Everything that `next` may know beside the fold. Times in milliseconds since the epoch. */
+export interface Context {
+  now: number;
+  limits: Limits;
+  /** The service remembers idempotency keys. */
+  keys: boolean;
+  /** The tenant's own record can name our request. */
+  authorship: boolean;
+  /** The service honours `If-Match`. */
+  ifMatch: boolean;
+  authority: Authority;
+  /** Until when this run waits for acceptances; null: it looks once and halts. */
+  patienceUntil: number | null;
+}
+
+export const halt: Move = { kind: "halt" };
+
+export function instant(ms: number): Instant {
+  return new Date(ms).toISOString();
+}
+
+export function pausedEntry(detail: string, until: number | null): Move {
+  const entry: Payload = { kind: "op.state", event: "paused", detail, until: until === null ? null : instant(until) };
+  return { kind: "record", entries: [entry] };
+}
+
+export function versionOf(reading: Reading<Observed>): string | null {
+  return reading.kind === "unreadable" ? null : (reading.version ?? null);
+}
+
+export function record(...entries: Payload[]): Move {
+  return { kind: "record", entries };
+}
+
+/** A reading may steer a write only while it is as young as one request may be old. */
+export function isFresh(seen: Seen | null, context: Context): seen is Seen {
+  return seen !== null && context.now - Date.parse(seen.at) <= context.limits.requestMs;
+}
+
+/** A failed read is tried again a few times; then the run pauses, since nothing is in doubt. */
+export function readAgain(
+  work: Work,
+  seen: Seen,
+  context: Context,
+  step: number,
+  phase: Phase,
+  purpose: "before" | "verify",
+): Move {
+  const reason = seen.reading.kind === "unreadable" ? `${seen.reading.reason}: ${seen.reading.detail}` : "";
+  if (work.unreadable >= context.limits.reads) return pausedEntry(`the tenant cannot be read (${reason})`, null);
+  const until = Date.parse(seen.at) + pollDelay(work.unreadable, context.limits.requestMs);
+  return context.now < until ? { kind: "wait", until, why: "backoff" } : { kind: "observe", step, phase, purpose };
+}

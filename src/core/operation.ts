@@ -1,0 +1,227 @@
+import type { Holder } from "../model/entry.ts";
+import { shortId } from "../model/ids.ts";
+import { isWrite, type SubjectKey } from "../model/plan.ts";
+import { type Authority, coverOf, decidedWithPlan, firstWrite, requestFor } from "./approval.ts";
+import { actionOf, targetOf, valueText } from "./kinds.ts";
+import { type NextCommand, nextCommands } from "./advice.ts";
+import { type CompensationLine, compensationLines, type ResidualEffect, residualEffects } from "./residue.ts";
+import { isOpen, type OperationState, type StepState } from "./state.ts";
+import { type StateName, stateOf } from "./status.ts";
+import { compensations } from "./undo.ts";
+
+export interface StepDocument {
+  step: number;
+  action: string;
+  target: string | null;
+  result: string;
+  undo: string;
+  gate: string;
+  approval: "none" | "needed" | "given" | "lapsed";
+  requested: Record<string, string | boolean> | null;
+  transport: { attempts: number; last_status: number | null; provider_request_id: string | null } | null;
+  observed: Record<string, string | boolean | null> | null;
+  receipt: Record<string, unknown> | null;
+}
+
+export interface Blocked {
+  step: number;
+  code: string;
+  by: "tenant" | "approval" | "policy" | "plan" | "clock";
+  since: string;
+  until: string | null;
+  detail: string | null;
+}
+
+export interface OperationDocument {
+  schema: "provision.operation/v1";
+  operation_id: string;
+  plan_hash: string;
+  tenant: string;
+  kind: string;
+  subject: SubjectKey & { remote_id: string | null };
+  state: StateName;
+  as_of: string;
+  steps: StepDocument[];
+  compensations: CompensationLine[];
+  residual_effects: ResidualEffect[];
+  approvals: { approval_id: string; approver: string; phase: string; steps: number[]; not_after: string }[];
+  in_flight: { step: number; phase: string; action: string; since: string; holder: Holder | null } | null;
+  blocked: Blocked | null;
+  next: NextCommand[];
+}
+
+/** Everything that is known of an operation, from the journal alone. */
+export function operationDocument(
+  state: OperationState,
+  now: number,
+  authority: Authority,
+  holder: Holder | null,
+): OperationDocument {
+  const name = stateOf(state, now, authority, holder !== null);
+  return {
+    schema: "provision.operation/v1",
+    operation_id: state.plan.operation_id,
+    plan_hash: state.planHash,
+    tenant: state.plan.tenant,
+    kind: state.plan.kind,
+    subject: { ...state.plan.subject, remote_id: state.subjectId },
+    state: name,
+    as_of: state.asOf,
+    steps: state.steps.map((step) => stepDocument(state, step, now, authority, holder !== null)),
+    compensations: compensationLines(state),
+    residual_effects: residualEffects(state),
+    approvals: state.decisions.map(({ approval_id, approver, phase, steps, not_after }) => ({ approval_id, approver, phase, steps, not_after })),
+    in_flight: inFlight(state, holder),
+    blocked: blockedBy(state, name),
+    next: nextCommands(shortId(state.plan.operation_id), state, name),
+  };
+}
+
+function stepDocument(state: OperationState, step: StepState, now: number, authority: Authority, live: boolean): StepDocument {
+  const last = step.apply.attempts.at(-1);
+  const receipt = step.receipt;
+  return {
+    step: step.plan.step,
+    action: actionOf(step.plan.kind),
+    target: targetOf(step.plan),
+    result: resultText(state, step, live),
+    undo: undoText(state, step),
+    gate: step.plan.gate,
+    approval: approvalText(state, step, now, authority),
+    requested: requestedOf(step),
+    transport: last
+      ? { attempts: step.apply.attempts.length, last_status: last.transport.status, provider_request_id: last.transport.provider_request_id }
+      : null,
+    observed: observedOf(step),
+    receipt: receipt
+      ? {
+          subject_id: state.subjectId,
+          result: receipt.result,
+          before: receipt.before ? valueText(receipt.before) : null,
+          after: receipt.after ? valueText(receipt.after) : null,
+          attribution: receipt.attribution,
+          remote_version_after: receipt.remote_version_after,
+          compensation: compensationOf(step),
+          code: receipt.code,
+          detail: receipt.detail,
+        }
+      : null,
+  };
+}
+
+/** The action words and value of the way back, as the receipt holds it. */
+function compensationOf(step: StepState): Record<string, string> | null {
+  const undo = step.receipt?.compensation;
+  if (!undo) return null;
+  return undo.kind === "set_role" ? { action: actionOf(undo.kind), value: undo.role } : { action: actionOf(undo.kind) };
+}
+
+/** The word of the RESULT column. */
+export function resultText(state: OperationState, step: StepState, live: boolean): string {
+  const { receipt } = step;
+  if (step.plan.kind === "invite" && receipt?.result === "pending" && waitedFor(state)) return "accepted";
+  if (receipt) return receipt.result;
+  if (step.apply.intent !== null) return live && isOpen(step.apply) ? "-" : "unknown";
+  if (step.plan.kind === "wait_for_acceptance" && step.apply.before !== null) return "waiting";
+  return "-";
+}
+
+function waitedFor(state: OperationState): boolean {
+  return state.steps.some((step) => step.plan.kind === "wait_for_acceptance" && step.receipt?.result === "observed");
+}
+
+/** The word of the UNDO column. */
+export function undoText(state: OperationState, step: StepState): string {
+  const { plan, receipt, undone } = step;
+  if (!isWrite(plan)) return receipt || step.apply.before ? "n/a" : "-";
+  if (undone && ["undone", "already gone", "diverged", "left"].includes(undone.result)) return undone.result;
+  if (!receipt) return step.apply.intent === null ? "-" : "none";
+  if (!receipt.ours) return plan.kind === "invite" && receipt.result === "adopted" && waitedFor(state) ? "unavailable" : "none";
+  const open = compensations(state, 0).some((compensation) => compensation.step === step);
+  if (!open) return "unavailable";
+  switch (receipt.compensation?.kind) {
+    case "cancel_invitation":
+      return "ready: cancel";
+    case "set_role":
+      return `ready: ${receipt.compensation.role}`;
+    case "suspend_account":
+      return "ready: suspend";
+    default:
+      return "ready";
+  }
+}
+
+function approvalText(state: OperationState, step: StepState, now: number, authority: Authority): StepDocument["approval"] {
+  if (!isWrite(step.plan) || step.plan.gate === "none") return "none";
+  if (step.apply.intent?.approvals.length) return "given";
+  const reading = decidedWithPlan(step.plan, firstWrite(state))
+    ? null
+    : (requestFor(state, step.plan.step, "apply")?.readings[String(step.plan.step)] ?? null);
+  const cover = coverOf(state, step, "apply", reading, now, authority).kind;
+  return cover === "given" || cover === "lapsed" ? cover : "needed";
+}
+
+function requestedOf(step: StepState): StepDocument["requested"] {
+  const { plan } = step;
+  if (step.apply.intent === null || !isWrite(plan)) return null;
+  if ("group" in plan) return { group: plan.group.name, group_id: plan.group.id };
+  if ("license" in plan) return { license: plan.license.name, license_id: plan.license.id };
+  if (plan.kind === "invite") return { role: plan.role, send_email: plan.send_email };
+  return "role" in plan && plan.role !== undefined ? { role: plan.role } : {};
+}
+
+function observedOf(step: StepState): StepDocument["observed"] {
+  const reading = step.receipt?.after ?? step.apply.seen.at(-1)?.reading ?? step.apply.before?.reading ?? null;
+  if (!reading) return null;
+  if (reading.kind === "unreadable") return { unreadable: reading.reason };
+  if (reading.kind === "absent") return { present: false };
+  const value = reading.value;
+  switch (value.of) {
+    case "role":
+      return { role: value.role };
+    case "membership":
+      return { member: true };
+    case "license":
+      return { assigned: true };
+    case "account":
+      return { account: value.status };
+    case "sessions":
+    case "credentials":
+      return { count: String(value.count) };
+    case "invitation":
+      return { invitation: value.invitation?.status ?? null, invitation_id: value.invitation?.id ?? null, account: value.account?.status ?? null };
+    default:
+      value satisfies never;
+      return null;
+  }
+}
+
+function inFlight(state: OperationState, holder: Holder | null): OperationDocument["in_flight"] {
+  for (const step of state.steps) {
+    for (const [phase, work] of [["apply", step.apply], ["rollback", step.undo]] as const) {
+      if (isOpen(work) && work.intent) return { step: step.plan.step, phase, action: actionOf(step.plan.kind), since: work.intent.at, holder };
+    }
+  }
+  return null;
+}
+
+const BY_PLAN = ["not_as_expected", "other_redeemer", "other_invitation", "changed_since"];
+
+function blockedBy(state: OperationState, name: StateName): Blocked | null {
+  if (name === "paused" && state.paused) {
+    const step = state.steps.find((candidate) => candidate.receipt === null);
+    return { step: step?.plan.step ?? 0, code: "paused", by: "tenant", since: state.asOf, until: state.paused.until, detail: state.paused.detail };
+  }
+  for (const step of state.steps) {
+    const undone = step.undone;
+    if (undone?.code && !["undone", "already gone", "left"].includes(undone.result))
+      return { step: step.plan.step, code: undone.code, by: "tenant", since: undone.at ?? state.asOf, until: null, detail: undone.detail };
+  }
+  if (state.rollback) return null;
+  for (const step of state.steps) {
+    const receipt = step.receipt;
+    const stops = receipt && !receipt.ours && receipt.code !== null && receipt.code !== "not_ours" && receipt.result !== "observed";
+    if (stops) return { step: step.plan.step, code: receipt.code ?? receipt.result, by: BY_PLAN.includes(receipt.code ?? "") ? "plan" : "tenant", since: state.asOf, until: null, detail: receipt.detail };
+  }
+  return null;
+}

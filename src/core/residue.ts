@@ -1,0 +1,57 @@
+import { isWrite } from "../model/plan.ts";
+import { actionOf, targetOf } from "./kinds.ts";
+import type { OperationState } from "./state.ts";
+import { compensations } from "./undo.ts";
+
+export interface CompensationLine {
+  step: number;
+  action: string;
+  target: string | null;
+  value: string | null;
+  gate: string;
+  /** What became of it; null while nothing did. */
+  result: string | null;
+  detail: string | null;
+}
+
+/** The compensation stack in the order in which it runs, with what has become of each. */
+export function compensationLines(state: OperationState): CompensationLine[] {
+  return compensations(state).map(({ step, back, receipt }) => ({
+    step: back.step,
+    action: actionOf(back.kind),
+    target: targetOf(back),
+    value: back.kind === "set_role" ? back.role : null,
+    gate: back.gate,
+    result: step.undone?.result ?? null,
+    detail: step.undone?.detail ?? (receipt.attribution === "presumed" ? "presumed ours; a person must say so before it is taken back" : null),
+  }));
+}
+
+export interface ResidualEffect {
+  step: number;
+  kind: string;
+  text: string;
+}
+
+/**
+ * What stays different whatever is undone: left and diverged changes first, then what no call takes back. Listed for
+ * every change that this operation made or may have made.
+ */
+export function residualEffects(state: OperationState): ResidualEffect[] {
+  const stands: ResidualEffect[] = [];
+  const effects: ResidualEffect[] = [];
+  for (const step of state.steps) {
+    const { plan, receipt, undone } = step;
+    if (!isWrite(plan)) continue;
+    const what = [actionOf(plan.kind), targetOf(plan)].filter((word) => word !== null).join(" ");
+    if (undone && undone.result !== "undone" && undone.result !== "already gone")
+      stands.push({ step: plan.step, kind: undone.result, text: `${what}: ${undone.detail ?? "stands as it is"}` });
+    const doubt = step.apply.intent !== null && (receipt === null || receipt.result === "unknown");
+    if (doubt) stands.push({ step: plan.step, kind: "unknown", text: `${what}: it may have happened, and no read has settled it` });
+    if (!receipt?.ours && !doubt) continue;
+    const accountStays = plan.kind === "invite" && state.subjectId !== null;
+    if (accountStays) stands.push({ step: plan.step, kind: "account", text: `the account ${state.subjectId} exists; an account is never deleted as an undo` });
+    for (const effect of plan.effects) effects.push({ step: plan.step, kind: effect.kind, text: effect.text });
+  }
+  return [...stands, ...effects];
+}

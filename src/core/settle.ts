@@ -1,0 +1,205 @@
+import type { Attribution } from "../model/receipt.ts";
+import type { Reply } from "../model/reply.ts";
+import type { Standing } from "./kinds.ts";
+import { backoff, type Limits, pollDelay, settleWindow } from "./pace.ts";
+import { isOpen, type Seen, type Work } from "./state.ts";
+
+export type Outcome = "done" | "already" | "denied" | "rejected" | "conflict" | "no_effect" | "unknown";
+
+/** What is to be done about a write that was sent, or may have been. */
+export type Judgement =
+  | { do: "send"; proof: boolean }
+  | { do: "observe" }
+  | { do: "ask_authorship" }
+  | { do: "wait"; until: number }
+  | { do: "conclude"; outcome: Outcome; attribution: Attribution | null; code: string; detail: string }
+  | { do: "pause"; code: string; detail: string; until: number | null };
+
+export interface Settling {
+  work: Work;
+  epoch: number;
+  now: number;
+  limits: Limits;
+  /** Where this reading stands; only called for readings that proved something. */
+  standing(seen: Seen): Standing;
+  /** The service remembers keys: a resend with the same key cannot double the change, and proves whose it is. */
+  keys: boolean;
+  /** The tenant's own record can name the author of a change. */
+  authorship: boolean;
+  /** The target was made by this run moments ago, and may not be visible yet. */
+  recent: boolean;
+  /** Nothing may be sent any more in this direction; only what happened is to be found out. */
+  noResend: boolean;
+}
+
+type Settled = Reply | { kind: "lost"; detail: string };
+
+/** The reply table: reply × what reads show → what to do. The newest reply decides, in the light of those before it. */
+export function judge(s: Settling): Judgement {
+  const { work } = s;
+  const reply: Settled = isOpen(work)
+    ? { kind: "lost", detail: "the process ended before an answer was recorded" }
+    : (work.attempts.at(-1)?.reply ?? { kind: "lost", detail: "no attempt is recorded" });
+  if (reply.kind === "denied" && reply.status === 401 && !refreshed(s)) return { do: "send", proof: false };
+  const seen = work.seen.at(-1);
+  if (!seen) return { do: "observe" };
+  if (seen.reading.kind === "unreadable") return unreadable(s, reply);
+  const standing = s.standing(seen);
+  if (standing === "wanted") return wanted(s, reply);
+  return notWanted(s, reply, seen, standing);
+}
+
+function refreshed(s: Settling): boolean {
+  return ofRun(s).filter((attempt) => attempt.reply.kind === "denied" && attempt.reply.status === 401).length > 1;
+}
+
+function ofRun(s: Settling) {
+  return s.work.attempts.filter((attempt) => attempt.epoch === s.epoch);
+}
+
+/** Some attempt of this try may have changed something: it was answered with success, or its answer is not known. */
+function mayHaveApplied(s: Settling): boolean {
+  return isOpen(s.work) || s.work.attempts.some(({ reply }) => reply.kind === "lost" || reply.kind === "accepted");
+}
+
+function wanted(s: Settling, reply: Settled): Judgement {
+  if (s.work.attempts.some((attempt) => attempt.reply.kind === "accepted"))
+    return conclude("done", "proven", "accepted", "accepted, and a read shows it");
+  if (reply.kind === "not_sent" && !mayHaveApplied(s))
+    return conclude("already", null, "not_ours", "nothing of ours reached the service, and a read shows it");
+  if (s.authorship && s.work.authorship === null) return { do: "ask_authorship" };
+  const author = s.work.authorship;
+  if (author?.kind === "found")
+    return author.value === "ours"
+      ? conclude("done", "proven", "named", "the tenant's own record names our request")
+      : conclude("already", null, "not_ours", "the tenant's own record names another author");
+  const asked = s.work.intent?.attempt ?? 0;
+  if (s.keys && !s.noResend && asked < 2 && withinBudget(s)) return { do: "send", proof: true };
+  return conclude("done", "presumed", "presumed", "absent before our request and there after it; no record names its author");
+}
+
+function unreadable(s: Settling, reply: Settled): Judgement {
+  const last = s.work.seen.at(-1) as Seen;
+  if (s.work.unreadable < s.limits.reads && withinTime(s)) return after(s, Date.parse(last.at) + pollDelay(s.work.unreadable, s.limits.requestMs));
+  const reason = last.reading.kind === "unreadable" ? `${last.reading.reason}: ${last.reading.detail}` : "";
+  if (!mayHaveApplied(s) && (reply.kind === "not_sent" || reply.kind === "throttled" || is401(reply)))
+    return { do: "pause", code: "unreadable", detail: `nothing was changed, and the tenant cannot be read (${reason})`, until: null };
+  return conclude("unknown", null, "unreadable", `it may have happened, and no read settles it (${reason})`);
+}
+
+function notWanted(s: Settling, reply: Settled, seen: Seen, standing: Standing): Judgement {
+  switch (reply.kind) {
+    case "accepted":
+      return afterAccepted(s, reply, seen, standing);
+    case "lost":
+      return afterLost(s, seen, standing);
+    case "not_sent":
+      if (standing === "other") return otherValue(s, seen);
+      return resend(s, "not_sent", `nothing reached the service (${reply.detail})`, null);
+    case "throttled":
+      if (standing === "other") return otherValue(s, seen);
+      return resend(s, "throttled", reply.detail, reply.retryAt === null ? null : Date.parse(reply.retryAt));
+    case "gone":
+      if (s.recent && standing === "expected" && withinBudget(s) && !s.noResend)
+        return resend(s, reply.code, reply.detail, null);
+      return proven(s, seen) ?? conclude("conflict", null, reply.code, reply.detail);
+    case "conflict":
+      return proven(s, seen) ?? conclude("conflict", null, reply.code, reply.detail);
+    case "rejected":
+      return proven(s, seen) ?? conclude("rejected", null, reply.code, reply.detail);
+    case "denied":
+      if (reply.status === 401)
+        return pause(s, "unauthenticated", `the credential is no longer accepted (${reply.detail})`, null);
+      return proven(s, seen) ?? conclude("denied", null, reply.code, reply.detail);
+    default:
+      reply satisfies never;
+      return conclude("unknown", null, "unknown", "an answer of unknown kind");
+  }
+}
+
+function afterAccepted(s: Settling, reply: Extract<Reply, { kind: "accepted" }>, seen: Seen, standing: Standing): Judgement {
+  const window = settleWindow(s.limits, reply.asynchronous === true);
+  const end = answeredAt(s) + window;
+  if (Date.parse(seen.at) < end) return after(s, Math.min(end, poll(s, seen, window / 4)));
+  if (standing === "other") return conclude("conflict", null, "changed_since", "accepted, and what a read shows is neither what was there nor what was asked");
+  if (reply.asynchronous) return conclude("unknown", null, "asynchronous", "accepted to be done later, and not seen yet");
+  return conclude("no_effect", null, "no_effect", "accepted, and complete reads show nothing of it");
+}
+
+function afterLost(s: Settling, seen: Seen, standing: Standing): Judgement {
+  if (standing === "other") return proven(s, seen) ?? otherValue(s, seen);
+  if (s.noResend) return proven(s, seen) ?? conclude("no_effect", null, "not_applied", "the answer was lost, and complete reads show that nothing happened");
+  const detail = "the answer was lost, and complete reads show that nothing happened";
+  if (s.keys && withinBudget(s)) return resend(s, "lost", detail, null);
+  return proven(s, seen) ?? resend(s, "lost", detail, null);
+}
+
+function otherValue(s: Settling, seen: Seen): Judgement {
+  return proven(s, seen) ?? conclude("conflict", null, "changed_since", "what a read shows is neither what was there nor what was asked");
+}
+
+/**
+ * Null once the absence is proven: a complete read that began after every request that is or may be in the air has
+ * either arrived or died, and after the time that reads may lag. Until then, what to do to get such a read.
+ */
+function proven(s: Settling, seen: Seen): Judgement | null {
+  const at = provenFrom(s);
+  if (Date.parse(seen.at) >= at) return null;
+  return after(s, Math.min(at, poll(s, seen, s.limits.requestMs)));
+}
+
+/** When to look again: counted from the last look, so that waiting for it does not put it off. */
+function poll(s: Settling, seen: Seen, cap: number): number {
+  return Date.parse(seen.at) + pollDelay(s.work.seen.length, cap);
+}
+
+function provenFrom(s: Settling): number {
+  const { requestMs, settleMs } = s.limits;
+  const inAir = s.work.attempts
+    .filter(({ reply }) => reply.kind === "lost")
+    .map(({ transport }) => Date.parse(transport.started_at) + requestMs + settleMs);
+  if (isOpen(s.work)) inAir.push(Date.parse(s.work.doubtSince ?? s.work.intent?.at ?? "") + requestMs + settleMs);
+  else if (s.work.attempts.length > 0) inAir.push(answeredAt(s) + settleMs);
+  return Math.max(0, ...inAir);
+}
+
+function answeredAt(s: Settling): number {
+  const last = s.work.attempts.at(-1);
+  return last ? Date.parse(last.transport.started_at) + last.transport.duration_ms : 0;
+}
+
+function resend(s: Settling, code: string, detail: string, told: number | null): Judgement {
+  const at = told ?? answeredAt(s) + backoff(Math.max(1, ofRun(s).length), s.limits);
+  if (told !== null && told - s.now > s.limits.retryAfterMs) return pause(s, code, detail, told);
+  if (s.noResend) return pause(s, code, detail, told);
+  if (!withinBudget(s)) return pause(s, code, `${detail}; the attempts of this run are used up`, told);
+  const seen = s.work.seen.at(-1);
+  if (s.now < at) return { do: "wait", until: at };
+  return seen && Date.parse(seen.at) >= at ? { do: "send", proof: false } : { do: "observe" };
+}
+
+/** Leaving a step for a later run, once it is proven that no earlier attempt of it took effect. */
+function pause(s: Settling, code: string, detail: string, until: number | null): Judgement {
+  const seen = s.work.seen.at(-1);
+  return (seen && proven(s, seen)) ?? { do: "pause", code, detail, until };
+}
+
+function after(s: Settling, until: number): Judgement {
+  return s.now < until ? { do: "wait", until } : { do: "observe" };
+}
+
+function withinBudget(s: Settling): boolean {
+  return ofRun(s).length < s.limits.attempts && withinTime(s);
+}
+
+function withinTime(s: Settling): boolean {
+  return s.work.startedAt === null || s.now - Date.parse(s.work.startedAt) < s.limits.elapsedMs;
+}
+
+function is401(reply: Settled): boolean {
+  return reply.kind === "denied" && reply.status === 401;
+}
+
+function conclude(outcome: Outcome, attribution: Attribution | null, code: string, detail: string): Judgement {
+  return { do: "conclude", outcome, attribution, code, detail };
+}

@@ -1,0 +1,162 @@
+import type { Entry, Payload, Phase, RecordedApproval } from "../model/entry.ts";
+import type { Plan, Step } from "../model/plan.ts";
+import type { Authorship, Instant, Observed, Reading, Version } from "../model/reading.ts";
+import type { Receipt, UndoReceipt } from "../model/receipt.ts";
+import type { Reply, Transport } from "../model/reply.ts";
+
+export interface Attempt {
+  attempt: number;
+  epoch: number;
+  reply: Reply;
+  transport: Transport;
+}
+
+export interface Intent {
+  seq: number;
+  at: Instant;
+  epoch: number;
+  attempt: number;
+  key: string;
+  before: Reading<Observed>;
+  ifVersion: Version | null;
+  approvals: string[];
+}
+
+export interface Seen {
+  reading: Reading<Observed>;
+  /** When the read began. */
+  at: Instant;
+  refusal: { code: string; detail: string } | null;
+}
+
+/** One direction of one step: everything that was tried and seen for it, as far as it still matters. */
+export interface Work {
+  /** Raised by a person's act alone; part of the idempotency key. */
+  try: number;
+  /** The reading made ahead of a write, in this run; null once it may be stale. */
+  before: Seen | null;
+  /** The newest intent of this try. */
+  intent: Intent | null;
+  /** Whether the reply to the newest intent can no longer arrive here: its process is gone. Since when that is known. */
+  doubtSince: Instant | null;
+  attempts: Attempt[];
+  /** Readings since the newest attempt, of this run. */
+  seen: Seen[];
+  /** Whose the change is, asked after the newest attempt. */
+  authorship: Reading<Authorship> | null;
+  /** Failed reads one after another, in this run. */
+  unreadable: number;
+  /** When this run began to work on it. */
+  startedAt: Instant | null;
+  /** The confirmed change, read again in this run. */
+  verified: Seen | null;
+}
+
+export interface StepState {
+  plan: Step;
+  apply: Work;
+  undo: Work;
+  receipt: Receipt | null;
+  receiptEpoch: number;
+  undone: UndoReceipt | null;
+}
+
+export interface ApprovalRequest {
+  seq: number;
+  at: Instant;
+  phase: Phase;
+  steps: number[];
+  cardHash: string;
+  readings: Record<string, Reading<Observed>>;
+}
+
+export interface Decision extends RecordedApproval {
+  seq: number;
+  /** Steps for which it no longer counts: the reading behind it changed, or the step was opened again. */
+  spent: number[];
+  /** The per-call request that it answered, if any. */
+  request: ApprovalRequest | null;
+}
+
+/** The fold of an operation's entries. Nothing in it is remembered elsewhere. */
+export interface OperationState {
+  plan: Plan;
+  planHash: string;
+  /** Sequence of the newest entry folded. */
+  seq: number;
+  asOf: Instant;
+  epoch: number;
+  subjectId: string | null;
+  boundAt: Instant | null;
+  steps: StepState[];
+  decisions: Decision[];
+  requests: ApprovalRequest[];
+  denied: { at: Instant; by: string; reason: string } | null;
+  stopped: { seq: number; at: Instant; by: string; reason: string | null } | null;
+  rollback: { seq: number; toStep: number; why: string | null } | null;
+  paused: { epoch: number; detail: string | null; until: Instant | null } | null;
+  interrupted: { epoch: number } | null;
+  ended: "cancelled" | "superseded" | "handed_over" | null;
+  /** Versions that this operation's own writes left, so that a shared version moved by us is known as ours. */
+  ownVersions: Version[];
+}
+
+const freshWork: Work = {
+  try: 1,
+  before: null,
+  intent: null,
+  doubtSince: null,
+  attempts: [],
+  seen: [],
+  authorship: null,
+  unreadable: 0,
+  startedAt: null,
+  verified: null,
+};
+
+/** A try that nothing has happened in. */
+export function freshTry(number: number): Work {
+  return { ...freshWork, try: number };
+}
+
+/** An operation of which only the frozen plan is known. */
+export function begin(plan: Plan, planHash: string): OperationState {
+  return {
+    plan,
+    planHash,
+    seq: 0,
+    asOf: plan.created_at,
+    epoch: 0,
+    subjectId: plan.subject.id ?? null,
+    boundAt: null,
+    steps: plan.steps.map((step) => ({
+      plan: step,
+      apply: freshTry(1),
+      undo: freshTry(1),
+      receipt: null,
+      receiptEpoch: 0,
+      undone: null,
+    })),
+    decisions: [],
+    requests: [],
+    denied: null,
+    stopped: null,
+    rollback: null,
+    paused: null,
+    interrupted: null,
+    ended: null,
+    ownVersions: [],
+  };
+}
+
+/** An intent whose reply is not recorded. */
+export function isOpen(work: Work): boolean {
+  return work.intent !== null && work.intent.attempt > work.attempts.length;
+}
+
+/** Something was sent, or is about to be. */
+export function hasIntent(work: Work): boolean {
+  return work.intent !== null;
+}
+
+export type AnyEntry = Entry<Payload>;

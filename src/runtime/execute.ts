@@ -1,0 +1,147 @@
+import { fold } from "../core/fold.ts";
+import { type Context, instant, type Move } from "../core/move.ts";
+import { next } from "../core/next.ts";
+import type { Refusal } from "../core/approval.ts";
+import { type AnyEntry, begin, type OperationState } from "../core/state.ts";
+import type { Payload } from "../model/entry.ts";
+import { ProvisionError } from "../model/errors.ts";
+import type { Plan } from "../model/plan.ts";
+
+/** The part of the journal that one run of one operation uses. */
+export interface Log {
+  read(): AnyEntry[];
+  /**
+   * Durable on return. `ok` is false when somebody else appended since `seq`, or the lease is lost: then an intent
+   * among the payloads was not written, and everything else was.
+   */
+  append(payloads: Payload[], seq: number): { ok: boolean; entries: AnyEntry[] };
+  /** Whether this process may still write intents. */
+  holds(): boolean;
+}
+
+/** What touches the tenant: one observation, or one wire attempt. Neither throws for anything that a service says. */
+export interface Hands {
+  observe(state: OperationState, move: Extract<Move, { kind: "observe" }>): Promise<Payload>;
+  send(state: OperationState, move: Extract<Move, { kind: "send" }>): Promise<Payload>;
+}
+
+export interface Surroundings {
+  /** Milliseconds since the epoch; never goes back within a process. */
+  now(): number;
+  sleepUntil(at: number): Promise<void>;
+  /** What may be known beside the fold, now: verified approvals, policy, limits. */
+  context(state: OperationState): Context;
+  /** A signal came: settle what is in the air, record it, and leave. */
+  interrupted(): boolean;
+  /** Each entry once it is durable, and each wait, for progress. */
+  progress(event: { kind: "entry"; entry: AnyEntry; state: OperationState } | { kind: "wait"; until: number; why: string }): void;
+}
+
+export interface Run {
+  state: OperationState;
+  refusal: Refusal | null;
+}
+
+/** May wait in memory for the next durable append: losing it costs a read, never a fact. */
+const CAN_WAIT: readonly Payload["kind"][] = ["step.observed", "step.receipt", "step.compensated", "subject.bound"];
+
+/** Fold, decide, go on, until nothing can move. */
+export async function execute(plan: Plan, planHash: string, log: Log, hands: Hands, io: Surroundings): Promise<Run> {
+  const run = new RunState(plan, planHash, log, io);
+  try {
+    return await loop(run, hands, io);
+  } finally {
+    if (log.holds()) run.flush([]);
+  }
+}
+
+async function loop(run: RunState, hands: Hands, io: Surroundings): Promise<Run> {
+  for (;;) {
+    if (io.interrupted() && !sendComes(run.state, io)) {
+      run.flush([{ kind: "op.state", event: "interrupted", detail: null }]);
+      return { state: run.state, refusal: null };
+    }
+    const move = next(run.state, io.context(run.state));
+    switch (move.kind) {
+      case "halt":
+        // A decision that came in meanwhile is in the journal by now, and decides again.
+        if (run.flush([])) return { state: run.state, refusal: move.refusal ?? null };
+        break;
+      case "wait":
+        io.progress({ kind: "wait", until: move.until, why: move.why });
+        if (move.why === "acceptance") run.flush([]);
+        await io.sleepUntil(move.until);
+        break;
+      case "record":
+        run.take(move.entries);
+        break;
+      case "observe":
+        run.take([await hands.observe(run.state, move)]);
+        break;
+      case "send":
+        run.flush([await hands.send(run.state, move)]);
+        break;
+      default:
+        move satisfies never;
+    }
+  }
+}
+
+/** Interrupted between intent and answer: that request is still sent or settled; nothing new is begun. */
+function sendComes(state: OperationState, io: Surroundings): boolean {
+  const move = next(state, io.context(state));
+  return move.kind === "send";
+}
+
+/** The fold, the part of it that is durable, and what waits in memory between the two. */
+class RunState {
+  state: OperationState;
+  private durable: OperationState;
+  private waiting: Payload[] = [];
+  private readonly plan: Plan;
+  private readonly planHash: string;
+  private readonly log: Log;
+  private readonly io: Surroundings;
+
+  constructor(plan: Plan, planHash: string, log: Log, io: Surroundings) {
+    this.plan = plan;
+    this.planHash = planHash;
+    this.log = log;
+    this.io = io;
+    this.durable = this.load();
+    this.state = this.durable;
+  }
+
+  private load(): OperationState {
+    return this.log.read().reduce(fold, begin(this.plan, this.planHash));
+  }
+
+  /** Takes entries in; only those that may be lost without harm stay in memory. */
+  take(payloads: Payload[]): void {
+    if (payloads.every((payload) => CAN_WAIT.includes(payload.kind))) {
+      this.waiting.push(...payloads);
+      for (const payload of payloads) this.state = fold(this.state, this.provisional(payload));
+      return;
+    }
+    this.flush(payloads);
+  }
+
+  private provisional(payload: Payload): AnyEntry {
+    return { ...payload, seq: this.state.seq, at: instant(this.io.now()), op: this.plan.operation_id };
+  }
+
+  /** Makes everything durable. False: the journal had moved on, and the state was read anew. */
+  flush(payloads: Payload[]): boolean {
+    const all = [...this.waiting, ...payloads];
+    this.waiting = [];
+    const { ok, entries } = this.log.append(all, this.durable.seq);
+    this.durable = ok ? entries.reduce(fold, this.durable) : this.load();
+    this.state = this.durable;
+    for (const entry of entries) this.io.progress({ kind: "entry", entry, state: this.state });
+    if (!ok && !this.log.holds())
+      throw new ProvisionError("lease_lost", 10, `Another executor took over ${this.plan.operation_id}; nothing more was sent from here.`, {
+        hint: `provision status ${this.plan.operation_id}`,
+      });
+    return ok;
+  }
+}
