@@ -1,7 +1,7 @@
 import type { Phase } from "../model/entry.ts";
 import { bug } from "../model/errors.ts";
 import { hashOf } from "../model/json.ts";
-import { isWrite, type Plan, type Step, type WriteStep } from "../model/plan.ts";
+import { type Gate, isWrite, type Plan, type Step, type WriteStep } from "../model/plan.ts";
 import type { Observed, Reading } from "../model/reading.ts";
 import { cells, escapeText } from "../model/text.ts";
 import { actionOf, expectsText, undoStep, valueText } from "./kinds.ts";
@@ -9,7 +9,7 @@ import type { OperationState } from "./state.ts";
 
 export interface Card {
   step: number;
-  gate: "plan" | "call";
+  gate: Gate;
   text: string;
 }
 
@@ -183,6 +183,7 @@ function requesterText(plan: Plan): string {
 
 function whyAsked(step: WriteStep, phase: Phase): string {
   if (phase === "rollback") return "this gives authority back, or sends mail";
+  if (step.gate === "none") return "not asked: it holds already, and nothing will be sent";
   if (step.gate === "plan") return "decided once, with the plan";
   switch (step.kind) {
     case "invite":
@@ -223,6 +224,18 @@ function wrap(line: string): string[] {
     }
   }
   return current.trim() === "" ? out : [...out, current.trimEnd()];
+}
+
+/** A card a step, as the plan stands: also for steps that are decided later, and for those that never ask. */
+export function planCards(state: Pick<OperationState, "plan" | "planHash">): Card[] {
+  const { plan, planHash } = state;
+  const facts: CardFacts = { plan, planHash, phase: "apply", subjectId: plan.subject.id ?? null, reading: null };
+  return plan.steps.map((step) => {
+    if (isWrite(step)) return { step: step.step, gate: step.gate, text: cardText(step, facts) };
+    const after = step.on_deadline === "cancel" ? "cancelled if it is still open" : "left open";
+    const text = `Step ${step.step}: Wait until ${subjectName(plan)} has accepted; past its deadline the invitation is ${after}`;
+    return { step: step.step, gate: step.gate, text: wrap(text).join("\n") };
+  });
 }
 
 /** The cards that a decision over these steps is made on, in the order of the steps. */

@@ -56,7 +56,11 @@ function onAccount(
     );
   }
   if (intent.subject.id !== undefined && intent.subject.id !== account.id) {
-    return contradiction("subject_ambiguous", `The address leads to ${whose}, and the request says ${intent.subject.id}.`, "Say which of the two is meant.");
+    return contradiction(
+      "subject_ambiguous",
+      `The address leads to ${whose}, and the request says ${intent.subject.id}.`,
+      "Say which of the two is meant.",
+    );
   }
   if (intent.request.preconditions.account_absent === true) {
     const message = `The request says that there is no account yet, and ${whose} holds the address.`;

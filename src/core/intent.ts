@@ -95,7 +95,9 @@ export interface ReadingRequest {
 export function neededReadings(intent: Intent, taken: readonly PlanObservation[], now: Instant): ReadingRequest[] {
   const first = taken.find(({ about }) => about === "invitation");
   const view = first ? invitationIn(first.reading) : null;
-  const account = view?.account?.status === "active" ? view.account : null;
+  // Where the request says that there is no account, finding one ends the matter.
+  const goesOn = view?.account?.status === "active" && intent.request.preconditions.account_absent !== true;
+  const account = goesOn ? view.account : null;
   const subject: Subject = account ? { ...intent.subject, id: account.id } : intent.subject;
   const roleToo = intent.role.id === intent.landing.id ? [{ kind: "set_role" as const, role: intent.role.id }] : [];
   return [...drafts(intent), ...roleToo].flatMap((draft, at) => {

@@ -101,8 +101,9 @@ function twoSided(present: boolean, wantPresent: boolean, expectPresent: boolean
 function inviteStanding(role: string, reading: Proof, accountAbsent: boolean): Standing {
   const view = invitationIn(reading);
   if (!view) return "other";
-  if (view.invitation?.status === "accepted" && view.account) return accountAbsent ? "other" : "wanted";
-  if (view.account) return accountAbsent || view.account.status !== "active" ? "other" : "wanted";
+  // A deleted account only held the address once; inviting it again is what a rejoiner needs.
+  const account = view.account?.status === "deleted" ? null : view.account;
+  if (account) return accountAbsent || account.status !== "active" ? "other" : "wanted";
   if (view.invitation?.status === "pending") return (view.invitation.role ?? role) === role ? "wanted" : "other";
   return "expected";
 }

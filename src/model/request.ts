@@ -107,7 +107,7 @@ export function parseRequest(input: unknown): ParsedRequest {
   const schema = { joiner: joinerSchema, change: changeSchema, leaver: leaverSchema }[sketch.kind];
   const { error, data } = schema.safeParse(input);
   const shape = error ? findingsOf(error, input, schema).map((one) => bareList(one, sketch)) : [];
-  const address = addressFaults(input["subject"]);
+  const address = addressFaults(input.subject);
   const findings = [...shape, ...address.findings, ...(data ? contradictions(data) : [])];
   if (!data || findings.length > 0) return { request: null, sketch, findings };
   const request: Request = data;
@@ -116,7 +116,7 @@ export function parseRequest(input: unknown): ParsedRequest {
 }
 
 function unknownKind(input: Record<string, unknown>): Finding[] {
-  const found = input["kind"];
+  const found = input.kind;
   if (found === undefined) return [{ path: "kind", code: "missing", allowed: KINDS }];
   if (typeof found !== "string") return [{ path: "kind", code: "wrong_type", found, allowed: KINDS }];
   return [{ path: "kind", code: "unknown_kind", found, allowed: nearest(found, KINDS) }];
@@ -131,7 +131,7 @@ function bareList(finding: Finding, sketch: Sketch): Finding {
 }
 
 function addressFaults(subject: unknown): { email: string | null; findings: Finding[] } {
-  const found = isMapping(subject) ? subject["email"] : undefined;
+  const found = isMapping(subject) ? subject.email : undefined;
   if (typeof found !== "string") return { email: null, findings: [] };
   const checked = normaliseEmail(found);
   if (checked.ok) return { email: checked.email, findings: [] };

@@ -24,13 +24,13 @@ export function sketchOf(input: unknown): Sketch {
     ...named(top[list], list),
     ...["add", "remove", "exactly"].flatMap((key) => named(inner(key)[list], `${key}.${list}`)),
   ];
-  const email = inner("subject")["email"];
+  const email = inner("subject").email;
   const checked = typeof email === "string" ? normaliseEmail(email) : null;
-  const sendEmail = inner("invitation")["send_email"];
+  const sendEmail = inner("invitation").send_email;
   return {
-    kind: KINDS.find((kind) => kind === top["kind"]) ?? null,
-    tenant: nameOr(top["tenant"]),
-    role: nameOr(top["role"]),
+    kind: KINDS.find((kind) => kind === top.kind) ?? null,
+    tenant: nameOr(top.tenant),
+    role: nameOr(top.role),
     groups: places("groups"),
     licenses: places("licenses"),
     domain: checked?.domain ?? null,

@@ -97,7 +97,7 @@ export function parseStatement(bytes: Uint8Array): Statement {
     throw refused("phase", `The statement's phase is none of ${PHASES.join(", ")}.`);
   }
   const parsed = statementSchema.safeParse(value);
-  if (!parsed.success) throw fields(`${parsed.error.issues[0]?.path.join(".") ?? "a field"} is malformed`);
+  if (parsed.error !== undefined) throw fields(`${parsed.error.issues[0]?.path.join(".") ?? "a field"} is malformed`);
   return parsed.data;
 }
 
@@ -134,7 +134,8 @@ const envelopeSchema = z.strictObject({
 /** Reads what claims to be an approval from elsewhere. Throws `fields` (exit 9). */
 export function parseEnvelope(value: unknown): Envelope {
   const parsed = envelopeSchema.safeParse(value);
-  if (!parsed.success) throw fields(`${parsed.error.issues[0]?.path.join(".") || "the envelope"} is malformed`);
+  if (parsed.error !== undefined)
+    throw fields(`${parsed.error.issues[0]?.path.join(".") || "the envelope"} is malformed`);
   return parsed.data;
 }
 

@@ -99,7 +99,7 @@ export function loadConfig(options: { cwd: string; named?: string | undefined; e
 export function parseConfig(text: string, file: string): Config {
   const input = withoutSchema(readYaml(text, { file }), "provision.config/v1", file);
   const parsed = Config.safeParse(input);
-  if (parsed.success) return parsed.data;
+  if (parsed.error === undefined) return parsed.data;
   const details = findingsOf(parsed.error, input, Config).map(withoutToken);
   const message = `${file} is no valid configuration: ${details.length} finding${details.length === 1 ? "" : "s"}.`;
   throw invalid("invalid_config", message, details, "`provision schema config` prints what is allowed.");

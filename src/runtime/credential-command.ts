@@ -38,7 +38,7 @@ export async function issuedBy(argv: readonly string[], where: string, options: 
   if (!printed.trimStart().startsWith("{"))
     return { secret: clean(printed, `What the ${where} printed`), expiresAtMs: null };
   const parsed = Printed.safeParse(asJson(printed));
-  if (!parsed.success) {
+  if (parsed.error !== undefined) {
     const keys = parsed.error.issues.map((issue) => issue.path.join(".") || "the whole").join(", ");
     const message = `The ${where} printed JSON of another form (${keys}) than {"token","expires_at"}.`;
     throw invalid("credential_malformed", message, [], "What it printed is not shown, since it may hold the token.");

@@ -98,7 +98,7 @@ function fromEnv(name: string, where: string, env: NodeJS.ProcessEnv): Secret {
 function fromFile(file: string, where: string, dir: string): Secret {
   const path = isAbsolute(file) ? file : join(dir, file);
   const { bytes, stats } = read(path, where);
-  if (process.platform !== "win32" && (stats.mode & 0o007) !== 0) {
+  if (process.platform !== "win32" && (stats.mode & 0o077) !== 0) {
     const mode = (stats.mode & 0o777).toString(8).padStart(4, "0");
     const message = `${path}, ${where}, is open to others (mode ${mode}); a token file must have mode 0600.`;
     throw invalid(

@@ -57,11 +57,11 @@ export async function execute(plan: Plan, planHash: string, log: Log, hands: Han
 
 async function loop(run: RunState, hands: Hands, io: Surroundings): Promise<Run> {
   for (;;) {
-    if (io.interrupted() && !sendComes(run.state, io)) {
+    const move = next(run.state, io.context(run.state));
+    if (io.interrupted() && !settlesNow(move)) {
       run.flush([{ kind: "op.state", event: "interrupted", detail: null }]);
       return { state: run.state, refusal: null };
     }
-    const move = next(run.state, io.context(run.state));
     switch (move.kind) {
       case "halt":
         // A decision that came in meanwhile is in the journal by now, and decides again.
@@ -87,10 +87,22 @@ async function loop(run: RunState, hands: Hands, io: Surroundings): Promise<Run>
   }
 }
 
-/** Interrupted between intent and answer: that request is still sent or settled; nothing new is begun. */
-function sendComes(state: OperationState, io: Surroundings): boolean {
-  const move = next(state, io.context(state));
-  return move.kind === "send";
+/** After a signal: what is announced is still sent and looked at, as far as that takes no waiting; nothing new is begun. */
+function settlesNow(move: Move): boolean {
+  switch (move.kind) {
+    case "halt":
+    case "send":
+      return true;
+    case "observe":
+      return move.purpose === "settle" || move.purpose === "authorship";
+    case "record":
+      return move.entries.every(({ kind }) => kind === "step.receipt" || kind === "step.compensated");
+    case "wait":
+      return false;
+    default:
+      move satisfies never;
+      return false;
+  }
 }
 
 /** The fold, the part of it that is durable, and what waits in memory between the two. */

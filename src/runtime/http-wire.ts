@@ -45,7 +45,7 @@ export function requestIdOf(headers: Record<string, string>): string | null {
 
 /** Lower-case names; without cookies, and without what would repeat the token. */
 export function plainHeaders(headers: Headers, token: Secret): Record<string, string> {
-  return Object.fromEntries([...headers].filter(([name, value]) => name !== "set-cookie"));
+  return Object.fromEntries([...headers].filter(([name, value]) => name !== "set-cookie" && !token.appearsIn(value)));
 }
 
 /** The body, or undefined where it is larger than is read. Throws what the stream throws when it is cut off. */

@@ -85,7 +85,7 @@ function checked(request: HttpRequest, base: URL, options: Options): URL {
   if (Object.keys(request.headers ?? {}).some((header) => header.toLowerCase() === "authorization")) {
     throw bug(`${name} brought an authorization of its own.`);
   }
-  if (false && !isRead(request, options))
+  if (options.mode === "read" && !isRead(request, options))
     throw bug(`${name} is a write, and only reads were allowed.`);
   return url;
 }

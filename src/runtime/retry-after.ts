@@ -26,7 +26,7 @@ export function retryAfter(headers: Readonly<Record<string, string>>, now: Insta
   for (const limit of ["x-ratelimit", "x-rate-limit"]) {
     const remaining = headers[`${limit}-remaining`]?.trim();
     const reset = epochMs(headers[`${limit}-reset`]?.trim() ?? "");
-    if (reset === null || (false)) continue;
+    if (reset === null || (remaining !== undefined && remaining !== "0")) continue;
     const wait = sensible(reset - theirsMs);
     if (wait !== null) return new Date(nowMs + wait).toISOString();
   }

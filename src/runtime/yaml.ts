@@ -142,7 +142,7 @@ function plainRoot(document: Document.Parsed, file: string): Record<string, Json
   let value: unknown;
   try {
     // A copy through text: aliased parts become separate values, and a part that holds itself is refused.
-    value = JSON.parse(JSON.stringify(document.toJS({ maxAliasCount: -1 })) ?? "null");
+    value = JSON.parse(JSON.stringify(document.toJS({ maxAliasCount: MOST_ALIASED })) ?? "null");
   } catch {
     fail(file, "yaml_aliases", `its aliases lead nowhere, to themselves, or to more than ${MOST_ALIASED} nodes`);
   }

@@ -152,3 +152,13 @@ export function refusal(compiled: Compiled): { code: string; exit: number; messa
   const { code, exit, message } = compiled.error;
   return { code, exit, message };
 }
+
+/** The columns that a person compares: what, on which expectation, decided how. */
+export function lines(plan: Plan): string[] {
+  return plan.steps.map((step) => {
+    const target =
+      "group" in step ? step.group.id : "license" in step ? step.license.id : "role" in step ? step.role : "";
+    const expects = "expects" in step ? JSON.stringify(step.expects) : "-";
+    return [step.step, step.kind, target, expects, step.gate].join(" ").replace("  ", " ");
+  });
+}

@@ -78,13 +78,9 @@ test("what is not known matches a deny rule, and no other", () => {
 });
 
 test("who may decide is whoever every matching ask rule names", () => {
-  const two = INIT.replace(
-    "approvers:\n",
-    "approvers:\n  sec: [approver@acme-sandbox.test, carol@example.test]\n",
-  ).replace(
-    "from: [approvers] }",
-    "from: [approvers] }\n  - { id: more, effect: ask, match: { action: group.add }, approval: { from: [sec] } }",
-  );
+  const groups = "approvers:\n  sec: [approver@acme-sandbox.test, carol@example.test]\n";
+  const more = "  - { id: more, effect: ask, match: { action: group.add }, approval: { from: [sec] } }\n";
+  const two = INIT.replace("approvers:\n", groups).replace('.test"]', '.test", bob@example.test]') + more;
   expect(policyFor(attributes, policyOf(two)).approvers).toEqual(["approver@acme-sandbox.test"]);
 });
 

@@ -54,6 +54,7 @@ test.each([
   ["a mixed label hidden in an A-label", "a@xn--xample-2of.test", ["mixed_script"]],
   ["a label that is too long", `a@${"x".repeat(64)}.test`, ["malformed_domain"]],
   ["an address that is too long", `${"a".repeat(60)}@${"x.".repeat(96)}test`, ["too_long"]],
+  ["a local part that is too long", `${"a".repeat(65)}@example.test`, ["too_long"]],
   ["a megabyte", "a".repeat(1_000_000), ["too_long"]],
 ])("refused by name: %s", (_what, text, expected) => {
   expect(codes(text)).toEqual(expected);

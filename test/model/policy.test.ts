@@ -89,7 +89,7 @@ test.each([
   ],
   ["limits", `${INIT}limits: { per_requester: { pending_max: 1 } }\n`, "limits"],
   ["defaults", `${INIT}defaults: { quorum: 2 }\n`, "defaults"],
-  ["a rule that stands twice", INIT.replace("id: everything-else", "id: no-owner"), "rules[1].id"],
+  ["a rule that stands twice", `${INIT}  - { id: no-owner, effect: deny, match: { role: admin } }\n`, "rules[2].id"],
 ])("well formed, and refused because nothing would enforce it: %s", (_what, yaml, path) => {
   const error = supportedPolicy(policyOf(yaml));
   expect(error).toMatchObject({ code: "policy_not_supported", exit: 2, details: [{ path }] });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Bench, bench } from "./sandbox-io.ts";
+import { ADD, type Bench, bench, eventually, isIn } from "./sandbox-io.ts";
 
 const rest = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 

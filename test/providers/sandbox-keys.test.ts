@@ -2,8 +2,6 @@ import { describe, expect, test } from "vitest";
 import { FAULT_KINDS } from "../../providers/sandbox/tenant/faults.ts";
 import { ADD, bench, eventually, GUEST, isIn, PRIYA } from "./sandbox-io.ts";
 
-const _rest = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-
 describe("which requests a fault strikes", () => {
   test("only those of its action, after as many as it lets pass, as often as it says", async () => {
     const b = await bench();

@@ -122,10 +122,9 @@ describe("on the wire, a write", () => {
   test("that a signal meets in the air is lost", async () => {
     const stop = new AbortController();
     answer = () => stop.abort();
-    expect(await open("write", { signal: stop.signal }).fetch(write())).toMatchObject({
-      kind: "lost",
-      detail: expect.stringContaining("Interrupted"),
-    });
+    const result = await open("write", { signal: stop.signal, requestMs: 900 }).fetch(write());
+    expect(result).toMatchObject({ kind: "lost", detail: expect.stringContaining("Interrupted") });
+    expect(transports[0]?.duration_ms).toBeLessThan(600);
     expect(transports).toHaveLength(1);
   });
 

@@ -9,6 +9,7 @@ import { byIntent, bySubject, findByEnding, type Listed, lastOperation, listOper
 import { readGlobal, readOperation } from "./read.ts";
 import { rebuild, type StateOf } from "./rebuild.ts";
 import { derive } from "./seal.ts";
+import { guarded } from "./sqlite.ts";
 import { encodeRoot, headOf, read, type Store, storedNodes, write } from "./store.ts";
 import { frontierOf, rootOf } from "./tree.ts";
 import {
@@ -101,7 +102,7 @@ export function journalOver(store: Store): Journal {
     vkey: () => vkey,
     takeLease: (op, keys, terms) => takeLease(store, op, keys, terms),
     leaseOf: (op) => heldBy(store, { op }),
-    fingerprintKey: (op) => derive(store.keys.of(op), "provision/fp/v1"),
+    fingerprintKey: (op) => guarded(() => derive(store.keys.of(op), "provision/fp/v1")),
     rebuild: (stateOf) => write(store, () => rebuild(store, stateOf)),
     verify: () => verify(store),
     close: () => {

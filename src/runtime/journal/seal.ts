@@ -12,15 +12,31 @@ const NONCE_BYTES = 12;
  * long for a key this short.
  */
 export function derive(key: Uint8Array, info: string | Uint8Array): Buffer {
-  const pseudorandom = createHmac("sha256", new Uint8Array(32)).update(key).digest();
+  return expand(extract(key), info);
+}
+
+function extract(key: Uint8Array): Buffer {
+  return createHmac("sha256", new Uint8Array(32)).update(key).digest();
+}
+
+function expand(pseudorandom: Buffer, info: string | Uint8Array): Buffer {
   return createHmac("sha256", pseudorandom).update(info).update(Uint8Array.of(1)).digest();
 }
 
-/** Each entry has a key of its own, so that a random nonce is safe even if a seq were used again after a crash. */
-function entryKey(dek: Uint8Array, label: "key" | "commit", jid: string, seq: number): Buffer {
+interface EntryKeys {
+  key: Buffer;
+  /** What commits to the key, and tells nothing of it. */
+  commit: Buffer;
+}
+
+/** Each entry has keys of its own, so that a random nonce is safe even if a seq were used again after a crash. */
+function entryKeys(dek: Uint8Array, { jid, seq }: Pick<Header, "jid" | "seq">): EntryKeys {
+  const pseudorandom = extract(dek);
   const place = Buffer.alloc(8);
   place.writeBigUInt64BE(BigInt(seq));
-  return derive(dek, Buffer.concat([Buffer.from(`provision/journal/${label}/v1\0${jid}\0`), place]));
+  const of = (label: string) =>
+    expand(pseudorandom, Buffer.concat([Buffer.from(`provision/journal/${label}/v1\0${jid}\0`), place]));
+  return { key: of("key"), commit: of("commit") };
 }
 
 /**
@@ -33,12 +49,12 @@ export function seal(
   payload: unknown,
   random: (bytes: number) => Uint8Array,
 ): { entry: SealedHeader; header: string } {
-  const { jid, seq } = header;
+  const { key, commit } = entryKeys(dek, header);
   const iv = random(NONCE_BYTES);
-  const kc = entryKey(dek, "commit", jid, seq).toString("base64url");
+  const kc = commit.toString("base64url");
   const full: Header = { ...header, kc, nonce: Buffer.from(iv).toString("base64url") };
   const text = headerText(full);
-  const cipher = createCipheriv("aes-256-gcm", entryKey(dek, "key", jid, seq), iv);
+  const cipher = createCipheriv("aes-256-gcm", key, iv);
   cipher.setAAD(Buffer.from(text));
   const ct = Buffer.concat([cipher.update(pad(canonical(payload))), cipher.final(), cipher.getAuthTag()]);
   return { entry: { ...full, ct: ct.toString("base64url") }, header: text };
@@ -46,20 +62,20 @@ export function seal(
 
 /** Opens what `seal` made. Exit 9: `key_commitment`, `ciphertext` or `padding`. */
 export function unseal(dek: Uint8Array, entry: SealedHeader): Json {
-  const commitment = entryKey(dek, "commit", entry.jid, entry.seq);
+  const { key, commit } = entryKeys(dek, entry);
   const claimed = Buffer.from(entry.kc, "base64url");
-  if (claimed.length !== commitment.length || !timingSafeEqual(claimed, commitment))
+  if (claimed.length !== commit.length || !timingSafeEqual(claimed, commit))
     throw broken("key_commitment", entry, "it is not sealed with the key that it names");
-  return unpad(decrypt(dek, entry), entry);
+  return unpad(decrypt(key, entry), entry);
 }
 
-function decrypt(dek: Uint8Array, entry: SealedHeader): Buffer {
+function decrypt(key: Uint8Array, entry: SealedHeader): Buffer {
   const bytes = Buffer.from(entry.ct, "base64url");
   const iv = Buffer.from(entry.nonce, "base64url");
   const body = bytes.subarray(0, -TAG_BYTES);
   if (iv.length !== NONCE_BYTES || bytes.length < TAG_BYTES + BLOCK || body.length % BLOCK !== 0)
     throw broken("ciphertext", entry, "its ciphertext has no length that we write");
-  const decipher = createDecipheriv("aes-256-gcm", entryKey(dek, "key", entry.jid, entry.seq), iv);
+  const decipher = createDecipheriv("aes-256-gcm", key, iv);
   decipher.setAAD(Buffer.from(headerText(entry)));
   decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
   try {

@@ -70,9 +70,10 @@ export function rootOf(frontier: Frontier): Uint8Array {
  * the root that was known before, the leaf is the one that was there, whatever `node` says: no other path folds to it.
  */
 export function rootWith(index: number, leaf: Uint8Array, size: number, node: NodeSource): Uint8Array {
+  const height = heightOf(size);
   let at = index;
   let result = leaf;
-  for (let level = 0; level < heightOf(size); level++) {
+  for (let level = 0; level < height; level++) {
     if (at % 2 === 1) result = nodeHash(node(level, at - 1), result);
     else if ((at + 1) * 2 ** level < size) result = nodeHash(result, subtree(level, at + 1, size, node));
     at = Math.floor(at / 2);

@@ -1,4 +1,4 @@
-import { createHash, hkdfSync } from "node:crypto";
+import { createCipheriv, createDecipheriv, createHash, hkdfSync } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { canonical, digest } from "../../../src/model/json.ts";
@@ -99,6 +99,19 @@ describe("the seal", () => {
     expect(derive(KEY, "info")).toEqual(Buffer.from(hkdfSync("sha256", KEY, "", "info", 32)));
   });
 
+  test("an entry's key and its commitment are the ones documented for its place", () => {
+    const { entry } = seal(KEY, HEADER, {}, random);
+    const place = Buffer.from("jrn_7f3a\0\0\0\0\0\0\0\0\u0007");
+    const label = (name: string) => Buffer.concat([Buffer.from(`provision/journal/${name}/v1\0`), place]);
+    expect(entry.kc).toBe(derive(KEY, label("commit")).toString("base64url"));
+    const bytes = Buffer.from(entry.ct, "base64url");
+    const decipher = createDecipheriv("aes-256-gcm", derive(KEY, label("key")), Buffer.from(entry.nonce, "base64url"));
+    const { ct: _, ...header } = entry;
+    decipher.setAAD(Buffer.from(canonical(header))).setAuthTag(bytes.subarray(-16));
+    const plain = Buffer.concat([decipher.update(bytes.subarray(0, -16)), decipher.final()]);
+    expect(plain).toEqual(Buffer.concat([Buffer.from("\0\0\0\u0002{}"), Buffer.alloc(250)]));
+  });
+
   test("what was sealed comes out again, and lengths tell only multiples of 256", () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 900 }), (text) => {
@@ -144,5 +157,32 @@ describe("the seal", () => {
     ])
       expect(failure(() => unseal(KEY, { ...entry, ...change })).code).toBe("ciphertext");
     expect(unseal(KEY, entry)).toEqual({ text: "x" });
+  });
+
+  test("a length or a filling that we never write is refused, though the key is right", () => {
+    const { entry } = seal(KEY, HEADER, {}, random);
+    const label = Buffer.concat([
+      Buffer.from("provision/journal/key/v1\0jrn_7f3a\0"),
+      Buffer.from([0, 0, 0, 0, 0, 0, 0, 7]),
+    ]);
+    const sealedAs = (plain: Buffer) => {
+      const { ct: _, ...header } = entry;
+      const cipher = createCipheriv("aes-256-gcm", derive(KEY, label), Buffer.from(entry.nonce, "base64url"));
+      cipher.setAAD(Buffer.from(canonical(header)));
+      return {
+        ...entry,
+        ct: Buffer.concat([cipher.update(plain), cipher.final(), cipher.getAuthTag()]).toString("base64url"),
+      };
+    };
+    const plain = (length: number, size: number, filling = 0) => {
+      const bytes = Buffer.alloc(size, filling);
+      bytes.writeUInt32BE(length);
+      bytes.write("{}", 4);
+      return bytes;
+    };
+    expect(unseal(KEY, sealedAs(plain(2, 256)))).toEqual({});
+    for (const bad of [plain(2, 512), plain(2, 256, 1), plain(253, 256), plain(2 ** 31, 256)])
+      expect(failure(() => unseal(KEY, sealedAs(bad)))).toEqual({ code: "padding", exit: 9 });
+    expect(failure(() => unseal(KEY, sealedAs(plain(2, 255)))).code).toBe("ciphertext");
   });
 });

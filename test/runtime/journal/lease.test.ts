@@ -104,6 +104,21 @@ describe("the lease", () => {
     expect(old.stillMine()).toBe(true);
   });
 
+  test("a sign of life after the last look, and before the lease is taken, counts", async () => {
+    const journal = open(written(2));
+    const { terms, slept } = clock(1_000);
+    const old = await journal.takeLease(OP, SUBJECTS, terms("unknown", RIVAL));
+    const watched = terms("unknown");
+    let late = false;
+    const now = () => {
+      if (watched.now() >= 1_000 && !late) late = old.beat();
+      return watched.now();
+    };
+    const lease = await journal.takeLease(OP, SUBJECTS, { ...watched, now });
+    expect(slept.reduce((sum, ms) => sum + ms, 0)).toBe(2_000);
+    expect([old.stillMine(), lease.stillMine()]).toEqual([false, true]);
+  });
+
   test("a holder that gives up while it is watched is followed at once", async () => {
     const journal = open(written(2));
     const { terms, slept } = clock(1_000, () => old.release());

@@ -1,9 +1,10 @@
-import { cpSync } from "node:fs";
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import Sqlite, { type Database } from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import { verifyJournal } from "../../../src/runtime/journal/audit.ts";
 import { COLUMNS, type Row } from "../../../src/runtime/journal/chain.ts";
-import { failure, OP, OTHER, open, rawly, rechain, reforge, tempFolder, written } from "./support.ts";
+import { failure, note, OP, OTHER, open, rawly, rechain, reforge, tempFolder, written } from "./support.ts";
 
 /** The entry that is changed: the third of OP, in the midst of the journal. */
 const SEQ = 3;
@@ -110,6 +111,42 @@ describe("a forger who holds every file but not the keys", () => {
     });
 });
 
+describe("a forger who holds the keys too", () => {
+  /** Two histories of one journal, both well sealed and chained, that part at entry 5. The mark of the first can lag. */
+  function parted(op: string, markAt: number) {
+    const [dir, other] = [written(3), written(3)];
+    const lag = readFileSync(join(dir, "mark"), "utf8");
+    for (const [folder, text] of [
+      [dir, "what was"],
+      [other, "what they say was"],
+    ] as const) {
+      const journal = open(folder);
+      journal.append(op, [note(text)]);
+      journal.append(op === OP ? OTHER : OP, [note("the same")]);
+      journal.close();
+    }
+    if (markAt === 5) writeFileSync(join(dir, "mark"), lag);
+    const theirs = rawly(other, (db) => rowOf(db, 5));
+    const reader = open(dir, { readOnly: true });
+    expect(reader.read(OP).length + reader.read(OTHER).length).toBe(7);
+    rawly(dir, (db) => {
+      for (const column of COLUMNS) set(db, column, theirs[column], 5);
+    });
+    return { dir, reader };
+  }
+
+  test("an entry in another one's place did not stand there when the mark was written", () => {
+    const { dir, reader } = parted(OP, 7);
+    rawly(dir, (db) => set(db, "prev", rowOf(db, 5).entry_hash, 6));
+    expect(failure(() => reader.read(OP))).toEqual({ code: "journal_forked", exit: 9 });
+  });
+
+  test("beyond the mark, the entry after it tells, and so does the entry before", () => {
+    expect(failure(() => parted(OP, 5).reader.read(OP))).toEqual({ code: "chain", exit: 9 });
+    expect(failure(() => parted(OTHER, 5).reader.read(OP))).toEqual({ code: "chain", exit: 9 });
+  });
+});
+
 describe("a journal whose order or length was changed", () => {
   const move = (db: Database, from: number, to: number) =>
     db.prepare("UPDATE entry SET seq = ? WHERE seq = ?").run(to, from);
@@ -153,10 +190,29 @@ describe("a journal whose order or length was changed", () => {
       expect(audit).toContain(problem);
     });
 
+  test("a gap in an operation's own numbering is a missing entry, whatever the index says", () => {
+    const dir = written(6);
+    const count = (by: number) =>
+      rawly(dir, (db) => db.exec(`UPDATE operation SET count = count + ${by} WHERE first_seq = 0`));
+    count(1);
+    const journal = open(dir);
+    journal.append(OP, [note("numbered 8, after 6")]);
+    count(-1);
+    expect(verifyJournal(dir).ok).toBe(true);
+    expect(failure(() => journal.read(OP))).toEqual({ code: "missing_entry", exit: 9 });
+  });
+
+  test("a first entry that follows another genesis is refused before anything is read", () => {
+    const dir = written(6);
+    rawly(dir, (db) => db.exec("UPDATE genesis SET created = 'x'"));
+    expect(failure(() => open(dir))).toEqual({ code: "genesis", exit: 9 });
+  });
+
   test("an operation whose entries the index leaves out is refused", () => {
     const base = written(6);
     const cut = "UPDATE operation SET count = 1, last_seq = 0 WHERE first_seq = 0";
     expect(outcome(base, (db) => db.exec(cut)).read.code).toBe("missing_entry");
+    expect(outcome(base, (db) => db.exec("UPDATE operation SET count = 9")).read.code).toBe("missing_entry");
     expect(outcome(base, (db) => db.exec("DELETE FROM operation WHERE first_seq = 0")).read.code).toBe("missing_entry");
   });
 

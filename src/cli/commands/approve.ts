@@ -1,0 +1,74 @@
+import { STATES } from "../../core/status.ts";
+import { ProvisionError, refused } from "../../model/errors.ts";
+import { askedNow, decide, type Question } from "../../operations/approve.ts";
+import { openDesk } from "../../operations/desk.ts";
+import { inCi } from "../../operations/requester.ts";
+import type { CommandModule } from "../commands.ts";
+import type { Context } from "../main.ts";
+import { durationOption, stepsOption, textOption } from "../options.ts";
+import { confirm } from "../prompt.ts";
+import { cardsText } from "../views/plan.ts";
+
+const EXAMPLES = `
+Examples:
+  $ provision approve @last
+  $ provision approve k3v9q2mz --steps 1,3 --expires 1h
+  $ provision approve k3v9q2mz --key ~/.ssh/id_ed25519
+  $ provision approve k3v9q2mz --phase rollback
+`;
+
+export const define: CommandModule["define"] = (command, action) => {
+  command
+    .argument("<op>", "the operation: any unique ending of its id, or @last (not with --yes)")
+    .option("--steps <list>", "decides these steps only, as in 1,3")
+    .option("--expires <duration>", "shortens how long the decision is valid, as in 1h")
+    .option("--yes", "signs without asking; outside the sandbox never for what is decided per call")
+    .option("--key <file>", "the approver's private key, or the .pub of a key that the ssh agent holds")
+    .option("--phase <phase>", "rollback: decides compensations that give authority back")
+    .option("--exit-code", "exits by the operation's state")
+    .addHelpText("after", EXAMPLES)
+    .action(
+      action(async (context, options, [op]) => {
+        const { out, shell } = context;
+        const desk = openDesk(shell);
+        try {
+          const yes = options.yes === true;
+          if (yes && (op as string).startsWith("@")) throw new ProvisionError("usage", 2, "--yes needs the operation's id, not @last: what is signed must be named.");
+          const phase = phaseOption(options.phase);
+          const question = await askedNow(desk, op as string, { steps: stepsOption(options.steps), phase });
+          if (question.steps.length > 0) await ask(context, question, yes);
+          else out.say("Nothing is to be decided now.");
+          const decided = await decide(desk, question, { keyFile: textOption(options.key), windowMs: durationOption("--expires", options.expires), ask: context.interactive });
+          const { approver, ...document } = decided;
+          out.answer(document, () =>
+            decided.decided.length === 0
+              ? `STATE ${decided.state}`
+              : `Approved steps ${decided.decided.join(", ")} as ${approver}, until ${decided.expires_at}.\nSTATE ${decided.state}`,
+          );
+          return options.exitCode === true ? STATES[decided.state] : 0;
+        } finally {
+          desk.close();
+        }
+      }),
+    );
+};
+
+function phaseOption(value: unknown): "apply" | "rollback" | null {
+  if (value === undefined) return null;
+  if (value === "rollback" || value === "apply") return value;
+  throw new ProvisionError("usage", 2, "--phase takes apply or rollback.", { details: [{ path: "--phase", code: "malformed", found: value, allowed: ["apply", "rollback"] }] });
+}
+
+/** Shows exactly what will be signed, and gets the person's word; no terminal never means yes. */
+async function ask(context: Context, question: Question, yes: boolean): Promise<void> {
+  const { out, shell } = context;
+  const sandbox = question.opened.plan.provider === "sandbox";
+  const calls = question.cards.filter((card) => card.gate === "call");
+  if (inCi(shell.env) && !sandbox) throw refused("ci_cannot_approve", "A CI job never approves: CI is set.", "An approver runs: provision approve");
+  if (yes && calls.length > 0 && !sandbox) throw refused("yes_refused", `Step ${calls.map(({ step }) => step).join(", ")} is decided per call, and --yes does not cover that.`, "Decide it in a terminal.");
+  out.say(`${cardsText(question.cards)}\n`);
+  if (yes) return;
+  if (!context.interactive) throw new ProvisionError("answer_needed", 3, "An answer is needed and there is nobody to ask.", { hint: "Add --yes, or run it in a terminal." });
+  const many = question.steps.length === 1 ? "this step" : `these ${question.steps.length} steps`;
+  if (!(await confirm(`Approve ${many}? [y/N] `))) throw refused("not_approved", "Nothing was approved.", "provision deny refuses it for good.");
+}

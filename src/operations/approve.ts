@@ -1,0 +1,138 @@
+import { type Pending, pendingDecisions } from "../core/approval.ts";
+import { type Card, cardHash, cardsFor } from "../core/card.ts";
+import type { StateName } from "../core/status.ts";
+import type { Phase } from "../model/entry.ts";
+import { invalid, ProvisionError, refused } from "../model/errors.ts";
+import { isWrite } from "../model/plan.ts";
+import { envelopeOf, type Statement, statementBytes, STATEMENT_TYPE } from "../model/statement.ts";
+import { isHardware } from "../runtime/approvals/pubkey.ts";
+import type { RosterEntry } from "../runtime/approvals/roster.ts";
+import { refusalError } from "../runtime/approvals/refusals.ts";
+import { verifyApproval } from "../runtime/approvals/verify.ts";
+import { approvalContext, currentPolicyHash, perCall, windowFor } from "./authority.ts";
+import type { Desk } from "./desk.ts";
+import { openHere, type OpenedHere } from "./open.ts";
+import { nameOf } from "./run.ts";
+import { chooseKey, type Signer } from "./signer.ts";
+
+export interface Question {
+  opened: OpenedHere;
+  phase: Phase;
+  steps: number[];
+  readings: Pending["readings"];
+  cards: Card[];
+}
+
+export interface Decided {
+  operation_id: string;
+  decided: number[];
+  approval_id: string | null;
+  expires_at: string | null;
+  state: StateName;
+  approver: string | null;
+}
+
+/** What can be decided now, and the cards that it is decided on. Touches no network. */
+export async function askedNow(desk: Desk, op: string, options: { steps: number[] | null; phase: Phase | null }): Promise<Question> {
+  const opened = await openHere(desk, op);
+  const pending = pendingDecisions(opened.state, desk.shell.now(), opened.authority);
+  if (options.phase !== null && options.phase !== pending.phase && pending.steps.length > 0) throw wrongPhase(opened.id, pending.phase);
+  const steps = options.steps ?? pending.steps;
+  const strange = steps.filter((step) => !pending.steps.includes(step));
+  if (strange.length > 0) throw notDue(opened, strange, pending.steps);
+  return { opened, phase: pending.phase, steps, readings: pending.readings, cards: cardsFor(opened.state, pending.phase, steps, perCall(opened.state, pending.phase, steps, pending.readings)) };
+}
+
+function wrongPhase(id: string, phase: Phase): ProvisionError {
+  return refused("wrong_phase", `What ${id} asks for now belongs to the ${phase === "rollback" ? "rollback" : "run"}.`, phase === "rollback" ? "Add --phase rollback." : "Leave --phase out.");
+}
+
+function notDue({ id, state }: OpenedHere, strange: number[], due: number[]): ProvisionError {
+  const unknown = strange.filter((number) => !state.plan.steps.some((step) => step.step === number));
+  if (unknown.length > 0) return invalid("unknown_step", `${id} has no step ${unknown.join(", ")}.`, [{ path: "steps", code: "unknown_step", found: unknown, allowed: due }]);
+  const message = `Step ${strange.join(", ")} of ${id} cannot be decided now.`;
+  const hint = due.length === 0 ? "Nothing is asked at this moment: provision status shows why." : `To be decided now: ${due.join(", ")}.`;
+  return new ProvisionError("not_due", 13, message, { hint, details: [{ path: "steps", code: "not_due", found: strange, allowed: due }] });
+}
+
+/** Signs, verifies by the gate that the executor uses, and records; the nonce is taken in the same commit. */
+export async function decide(desk: Desk, question: Question, options: { keyFile: string | null; windowMs: number | null; ask: boolean }): Promise<Decided> {
+  const { opened, steps } = question;
+  const journal = desk.journal();
+  if (steps.length === 0)
+    return { operation_id: opened.id, decided: [], approval_id: null, expires_at: null, state: nameOf(desk, opened), approver: null };
+  const roster = desk.roster();
+  const signer = await chooseKey(desk, opened.plan.provider === "sandbox", roster, options);
+  const made: { id: string; until: string }[] = [];
+  for (const part of byWindow(opened, question)) made.push(await record(desk, question, part, signer, options.windowMs));
+  const after = await openHere(desk, opened.id);
+  const name = nameOf(desk, after);
+  journal.setState(opened.id, name);
+  const ends = made.map(({ until }) => until).sort();
+  return { operation_id: opened.id, decided: steps, approval_id: made[0]?.id ?? null, expires_at: ends[0] ?? null, state: name, approver: signer.entry.principal };
+}
+
+/** Calls are valid for an hour and what the plan decides for longer, so they are signed apart. */
+function byWindow({ state }: OpenedHere, { phase, steps }: Question): number[][] {
+  if (phase === "rollback") return [steps];
+  const isCall = (number: number) => {
+    const plan = state.plan.steps[number - 1];
+    return plan !== undefined && isWrite(plan) && plan.gate === "call";
+  };
+  return [steps.filter((step) => !isCall(step)), steps.filter(isCall)].filter((part) => part.length > 0);
+}
+
+async function record(desk: Desk, question: Question, steps: number[], signer: Signer, windowMs: number | null) {
+  const { opened, phase } = question;
+  const statement = draft(desk, question, steps, signer.entry, windowMs);
+  const bytes = statementBytes(statement);
+  const envelope = envelopeOf(bytes, await signer.sign(bytes));
+  const { state } = opened;
+  const context = approvalContext(desk, opened.tenant, state, phase, {
+    steps: question.steps,
+    subjectId: state.subjectId,
+    cards: (asked) => cardHash(state, phase, asked, perCall(state, phase, asked, question.readings)),
+  });
+  const found = verifyApproval(envelope, context);
+  if (!found.ok) {
+    remember(desk, opened.id, found.code, signer.entry.principal, found.message);
+    throw refusalError(found);
+  }
+  desk.journal().append(opened.id, [{ kind: "approval.recorded", approval: found.approval }]);
+  return { id: found.approval.approval_id, until: found.approval.not_after };
+}
+
+/** An attempt that was not allowed is kept, so that somebody can ask about it. */
+function remember(desk: Desk, op: string, code: string, by: string, detail: string): void {
+  desk.journal().append(op, [{ kind: "approval.refused", code, by, detail }]);
+}
+
+function draft(desk: Desk, question: Question, steps: number[], entry: RosterEntry, windowMs: number | null): Statement {
+  const { opened, phase } = question;
+  const { state, plan } = opened;
+  const now = desk.shell.now();
+  const { maxMs, until } = windowFor(state, phase, steps);
+  const longest = Math.max(now + maxMs, until === null ? 0 : Date.parse(until));
+  const end = windowMs === null ? longest : Math.min(longest, now + windowMs);
+  const { jid: _jid, ...head } = desk.journal().head();
+  return {
+    type: STATEMENT_TYPE,
+    decision: "approve",
+    phase,
+    operation_id: plan.operation_id,
+    plan_hash: state.planHash,
+    card_hash: cardHash(state, phase, steps, perCall(state, phase, steps, question.readings)),
+    policy_hash: currentPolicyHash(plan, desk.policy(), opened.tenant),
+    tenant: plan.tenant,
+    steps,
+    requester: plan.requester.id,
+    subject_id: state.subjectId,
+    approver: entry.principal,
+    // A security key is asked for a touch; what it gave is read off the signature.
+    assurance: isHardware(entry.keyType) ? "touch" : "software",
+    nonce: Buffer.from(desk.shell.random(16)).toString("base64url"),
+    not_before: new Date(now).toISOString(),
+    not_after: new Date(end).toISOString(),
+    journal: { origin: desk.journal().origin(), ...head },
+  };
+}

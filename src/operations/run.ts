@@ -1,0 +1,182 @@
+import { setTimeout as timer } from "node:timers/promises";
+import type { Authority, Refusal } from "../core/approval.ts";
+import { guardedRoles, guardStep } from "../core/guards.ts";
+import type { Context } from "../core/move.ts";
+import { limitsFor } from "../core/pace.ts";
+import { isElevated } from "../core/gates.ts";
+import type { OperationState } from "../core/state.ts";
+import { type StateName, stateOf } from "../core/status.ts";
+import type { Payload } from "../model/entry.ts";
+import type { WriteStep } from "../model/plan.ts";
+import type { CredentialClass, Subject } from "../model/provider.ts";
+import { execute, type Log, type Surroundings } from "../runtime/execute.ts";
+import { type Guard, handsOf, type Reach } from "../runtime/perform.ts";
+import type { Lease } from "../runtime/journal/journal.ts";
+import { livenessOf, thisProcess } from "../runtime/process.ts";
+import { memoAuthority } from "./authority.ts";
+import type { Desk, TenantDesk } from "./desk.ts";
+import { openHere, type OpenedHere, openOperation } from "./open.ts";
+import { progressOf } from "./progress.ts";
+import { openSessions, type Sessions } from "./sessions.ts";
+import { subjectKeys } from "./subject.ts";
+
+export interface Ran {
+  opened: OpenedHere;
+  name: StateName;
+  refusal: Refusal | null;
+}
+
+/** States that a plain run leaves as they are: nothing may be sent, and no read could change that. */
+const AT_REST: readonly StateName[] = [
+  "completed",
+  "partial_failure",
+  "stopped",
+  "cancelled",
+  "superseded",
+  "handed_over",
+  "rolled_back",
+  "rolled_back_in_part",
+  "rollback_pending",
+];
+
+/** Carries out an operation, or goes on where the journal stands. */
+export async function runOperation(desk: Desk, op: string, options: { waitMs: number | null }): Promise<Ran> {
+  const opened = await openHere(desk, op);
+  const name = nameOf(desk, opened);
+  if (AT_REST.includes(name) || opened.state.rollback !== null || idle(opened, name)) return { opened, name, refusal: refusalAtRest(opened, name) };
+  return underLease(desk, opened, options.waitMs, []);
+}
+
+/** Awaiting a decision that nobody took: there is nothing to read for, and nothing to record. */
+function idle({ state, authority }: OpenedHere, name: StateName): boolean {
+  if (name !== "awaiting_approval") return false;
+  return state.decisions.length === 0 && authority.denied.size === 0;
+}
+
+/** A recorded approval that no longer verifies is said, also where nothing else is to be done. */
+function refusalAtRest({ authority }: OpenedHere, name: StateName): Refusal | null {
+  if (name === "completed" || name === "rolled_back") return null;
+  return [...authority.approvals.values()].find((refusal) => refusal?.exit === 9) ?? null;
+}
+
+export function nameOf(desk: Desk, { state, authority }: Pick<OpenedHere, "state" | "authority">): StateName {
+  return stateOf(state, desk.shell.now(), authority);
+}
+
+/** Takes the lease, appends what began this run, and drives the loop until nothing can move. */
+export async function underLease(desk: Desk, opened: OpenedHere, waitMs: number | null, opening: Payload[]): Promise<Ran> {
+  const { id, plan, planHash, tenant } = opened;
+  const journal = desk.journal();
+  const { timing } = tenant.resolved;
+  const sessions = openSessions(desk, tenant, journal.fingerprintKey(id));
+  const known = { ...plan.subject, ...(opened.state.subjectId === null ? {} : { id: opened.state.subjectId }) };
+  const lease = await journal.takeLease(id, subjectKeys(tenant, plan.tenant, known), {
+    leaseMs: timing.leaseMs,
+    holder: thisProcess(),
+    now: () => performance.now(),
+    alive: livenessOf,
+    sleep: (ms) => timer(ms),
+  });
+  const pulse = setInterval(() => lease.beat(), timing.leaseMs / 4);
+  pulse.unref();
+  try {
+    if (opening.length > 0) journal.append(id, opening);
+    const authority = memoAuthority(desk, tenant);
+    const patience = waitMs === null ? null : desk.shell.now() + waitMs;
+    const io = surroundings(desk, tenant, authority, patience);
+    const hands = handsOf(reachOf(desk, tenant, opened, sessions, lease));
+    const { refusal } = await execute(plan, planHash, logOf(desk, tenant, id, lease), hands, io);
+    const after = openOperation(journal, id);
+    const now = { ...opened, ...after, authority: authority(after.state) };
+    const name = nameOf(desk, now);
+    journal.setState(id, name);
+    return { opened: now, name, refusal };
+  } finally {
+    clearInterval(pulse);
+    lease.release();
+    await sessions.close();
+  }
+}
+
+function logOf(desk: Desk, tenant: TenantDesk, id: string, lease: Lease): Log {
+  const journal = desk.journal();
+  return {
+    read: () => journal.read(id),
+    append: (payloads, seq) => {
+      const bound = payloads.flatMap((payload) => (payload.kind === "subject.bound" ? [payload.subject_id] : []));
+      const bind = bound.flatMap((subject) => subjectKeys(tenant, tenant.resolved.name, { id: subject }));
+      return journal.append(id, payloads, { seq, epoch: lease.epoch }, { bind });
+    },
+    holds: () => lease.stillMine(),
+  };
+}
+
+function surroundings(desk: Desk, tenant: TenantDesk, authority: (state: OperationState) => Authority, patience: number | null): Surroundings {
+  const { shell } = desk;
+  const { capabilities } = tenant.provider;
+  const context = (state: OperationState): Context => ({
+    now: shell.now(),
+    limits: limitsFor(tenant.resolved.timing),
+    keys: capabilities.idempotencyKeyLifetimeMs !== null,
+    authorship: capabilities.authorship,
+    ifMatch: capabilities.guard === "if_match",
+    authority: authority(state),
+    patienceUntil: patience,
+  });
+  return {
+    now: shell.now,
+    sleepUntil: async (at) => shell.sleep(Math.max(1, at - shell.now())),
+    context,
+    interrupted: shell.interrupted,
+    progress: (event) => {
+      const shown = progressOf(event, shell.now());
+      if (shown) shell.progress(shown);
+    },
+  };
+}
+
+function reachOf(desk: Desk, tenant: TenantDesk, opened: OpenedHere, sessions: Sessions, lease: Lease): Reach {
+  const { credentials } = sessions;
+  return {
+    open: sessions.open,
+    load: async (credential) => {
+      await credentials.load(credential);
+    },
+    refresh: async (credential) => {
+      await credentials.refresh(credential);
+    },
+    classFor: (step) => classFor(step, credentials.has("privileged")),
+    guard: guardFor(tenant, opened, sessions),
+    now: desk.shell.now,
+    leaseHolds: () => lease.aliveFor(tenant.resolved.timing.requestMs) && lease.stillMine(),
+  };
+}
+
+function classFor(step: WriteStep, hasPrivileged: boolean): CredentialClass {
+  return step.credential === "privileged" && hasPrivileged ? "privileged" : "ordinary";
+}
+
+/** The guards of the plan, asked again before a write with the credential in hand and what is read now. */
+function guardFor(tenant: TenantDesk, opened: OpenedHere, sessions: Sessions): Guard {
+  return async (step: WriteStep, subject: Subject, writer) => {
+    const { catalog, provider, resolved } = tenant;
+    const reader = sessions.open("read", () => {});
+    const self = await writer.self();
+    const used = sessions.credentials.accountOf(classFor(step, sessions.credentials.has("privileged")));
+    const heldRole = "expects" in step && "role" in step.expects ? step.expects.role : null;
+    const roles = guardedRoles(step, { catalog, heldRole });
+    const refusal = guardStep(step, {
+      tenant: resolved.name,
+      subject: { ...opened.plan.subject, ...subject },
+      account: null,
+      catalog,
+      fold: provider.fold,
+      self,
+      ownAccounts: used === undefined ? [] : [used],
+      heldRole: heldRole !== null && isElevated(catalog, heldRole) ? heldRole : null,
+      holders: roles.length === 0 ? null : await reader.holders(roles),
+    });
+    return refusal && { code: refusal.code, detail: refusal.message };
+  };
+}
+
