@@ -1,15 +1,4 @@
-import type { Command } from "commander";
-import type { ExitCode } from "../model/errors.ts";
-import type { Context } from "./main.ts";
-
-export type Run = (context: Context, options: Record<string, unknown>, args: readonly string[]) => Promise<ExitCode>;
-/** Makes a commander action of a command's body. */
-export type Action = (run: Run) => (...args: unknown[]) => Promise<void>;
-
-export interface CommandModule {
-  /** Adds arguments, options, examples and the action. Loads nothing that only the action needs. */
-  define(command: Command, action: Action): void;
-}
+import type { CommandModule } from "./context.ts";
 
 interface Listed {
   summary: string;

@@ -1,29 +1,9 @@
 import { Command, CommanderError, Option } from "commander";
-import type { ProviderLoader } from "../model/provider.ts";
-import { type CommandModule, COMMANDS } from "./commands.ts";
 import { type ExitCode, ProvisionError } from "../model/errors.ts";
-import { asProvisionError, errorDocument, errorText, openOut, type Out, type Streams } from "./out.ts";
-import { listenForSignals, shellFor, type Signals } from "./shell.ts";
-import type { SandboxLoader } from "./sandbox.ts";
-import type { Shell } from "../operations/shell.ts";
-
-/** What the command line is joined to from above. */
-export interface Door {
-  provider: ProviderLoader;
-  sandbox: SandboxLoader;
-  version: string;
-  streams: Streams;
-}
-
-/** What every command works with. */
-export interface Context {
-  out: Out;
-  shell: Shell;
-  door: Door;
-  signals: Signals;
-  /** Whether somebody can be asked: both ends are a terminal, and no CI job runs this. */
-  interactive: boolean;
-}
+import { COMMANDS } from "./commands.ts";
+import type { CommandModule, Door } from "./context.ts";
+import { asProvisionError, errorDocument, errorText, type Out, openOut } from "./out.ts";
+import { listenForSignals, shellFor } from "./shell.ts";
 
 interface Globals {
   json?: boolean;
@@ -39,7 +19,11 @@ export async function main(argv: readonly string[], door: Door): Promise<ExitCod
   let exit: ExitCode = 0;
   const program = programFor(door);
   const signals = listenForSignals();
-  const plain = openOut(door.streams, { json: argv.includes("--json"), quiet: false, verbose: argv.includes("--verbose") });
+  const plain = openOut(door.streams, {
+    json: argv.includes("--json"),
+    quiet: false,
+    verbose: argv.includes("--verbose"),
+  });
   try {
     for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
       const command = program.command(name).description(summary);
@@ -48,7 +32,11 @@ export async function main(argv: readonly string[], door: Door): Promise<ExitCod
       const module: CommandModule = await load();
       module.define(command, (run) => async (...args) => {
         const globals = command.optsWithGlobals<Globals>();
-        const out = openOut(door.streams, { json: globals.json === true, quiet: globals.quiet === true, verbose: globals.verbose === true });
+        const out = openOut(door.streams, {
+          json: globals.json === true,
+          quiet: globals.quiet === true,
+          verbose: globals.verbose === true,
+        });
         const shell = shellFor(door, { dir: globals.C, config: globals.config }, signals, out);
         const leaf = args.at(-1) as Command;
         exit = await run({ out, shell, door, signals, interactive: isInteractive() }, leaf.opts(), leaf.args);
@@ -80,7 +68,9 @@ function failed(thrown: unknown, out: Out, door: Door): ExitCode {
 
 function usage(error: CommanderError): ProvisionError {
   const message = error.message.replace(/^error: /, "");
-  return new ProvisionError("usage", 2, message === "(outputHelp)" ? "A command is missing." : message, { hint: "provision --help" });
+  return new ProvisionError("usage", 2, message === "(outputHelp)" ? "A command is missing." : message, {
+    hint: "provision --help",
+  });
 }
 
 function programFor(door: Door): Command {
@@ -115,7 +105,11 @@ Examples:
 
 /** Errors are thrown to `main`, which prints them in one form; help goes to stdout. */
 function quiet(command: Command, out: Out | null): void {
-  command.exitOverride().configureOutput({ writeErr: () => {} }).helpOption("--help", "prints help").allowExcessArguments(false);
+  command
+    .exitOverride()
+    .configureOutput({ writeErr: () => {} })
+    .helpOption("--help", "prints help")
+    .allowExcessArguments(false);
   if (out) command.configureOutput({ writeErr: () => {} });
 }
 
@@ -131,5 +125,9 @@ function namedCommand(argv: readonly string[]): string | undefined {
 
 function isInteractive(): boolean {
   const ci = process.env.CI;
-  return process.stdin.isTTY === true && process.stdout.isTTY === true && (ci === undefined || ci === "" || ci === "0" || ci === "false");
+  return (
+    process.stdin.isTTY === true &&
+    process.stdout.isTTY === true &&
+    (ci === undefined || ci === "" || ci === "0" || ci === "false")
+  );
 }

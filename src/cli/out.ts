@@ -40,22 +40,34 @@ export interface ErrorDocument {
   details: { path: string; code: string; found: unknown; allowed: unknown; message?: string }[];
 }
 
-export function errorDocument(error: Pick<ProvisionError, "code" | "message" | "hint"> & Partial<Pick<ProvisionError, "details">>): ErrorDocument {
+export function errorDocument(
+  error: Pick<ProvisionError, "code" | "message" | "hint"> & Partial<Pick<ProvisionError, "details">>,
+): ErrorDocument {
   return {
     code: error.code,
     message: error.message,
     hint: error.hint ?? null,
-    details: (error.details ?? []).map(({ path, code, found, allowed, message }) => ({ path, code, found: found ?? null, allowed: allowed ?? null, ...(message === undefined ? {} : { message }) })),
+    details: (error.details ?? []).map(({ path, code, found, allowed, message }) => ({
+      path,
+      code,
+      found: found ?? null,
+      allowed: allowed ?? null,
+      ...(message === undefined ? {} : { message }),
+    })),
   };
 }
 
 /** What happened and to what; each finding on a line; what to do, alone on a line. */
-export function errorText(error: Pick<ProvisionError, "code" | "message" | "hint"> & Partial<Pick<ProvisionError, "details">>): string {
+export function errorText(
+  error: Pick<ProvisionError, "code" | "message" | "hint"> & Partial<Pick<ProvisionError, "details">>,
+): string {
   const lines = [`Error: ${escapeText(error.message)}`];
   for (const { path, code, found, allowed, message } of error.details ?? []) {
     const seen = found === undefined ? "" : `, found ${shown(found)}`;
     const may = allowed === undefined ? "" : `, allowed: ${shown(allowed)}`;
-    lines.push(`  ${escapeText(path === "" ? "(the whole)" : path)}: ${code}${seen}${may}${message === undefined ? "" : `. ${escapeText(message)}`}`);
+    lines.push(
+      `  ${escapeText(path === "" ? "(the whole)" : path)}: ${code}${seen}${may}${message === undefined ? "" : `. ${escapeText(message)}`}`,
+    );
   }
   if (error.hint) lines.push("", `  ${escapeText(error.hint)}`);
   lines.push("", `  (${error.code})`);
@@ -66,7 +78,11 @@ export function errorText(error: Pick<ProvisionError, "code" | "message" | "hint
 const LONGEST_SHOWN = 120;
 
 function shown(value: unknown): string {
-  const text = Array.isArray(value) ? value.map(String).join(", ") : typeof value === "string" ? value : JSON.stringify(value);
+  const text = Array.isArray(value)
+    ? value.map(String).join(", ")
+    : typeof value === "string"
+      ? value
+      : JSON.stringify(value);
   const escaped = escapeText(text);
   return escaped.length > LONGEST_SHOWN ? `${escaped.slice(0, LONGEST_SHOWN)}…` : escaped;
 }
@@ -75,5 +91,7 @@ function shown(value: unknown): string {
 export function asProvisionError(thrown: unknown): ProvisionError {
   if (thrown instanceof ProvisionError) return thrown;
   const message = thrown instanceof Error ? thrown.message : String(thrown);
-  return new ProvisionError("internal", 1, `Something went wrong in provision itself: ${message}`, { hint: "This is a bug in provision. Run it again with --verbose for where it happened." });
+  return new ProvisionError("internal", 1, `Something went wrong in provision itself: ${message}`, {
+    hint: "This is a bug in provision. Run it again with --verbose for where it happened.",
+  });
 }

@@ -4,7 +4,10 @@ import { createInterface } from "node:readline/promises";
 export async function confirm(question: string): Promise<boolean> {
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    const answered = await Promise.race([lines.question(question), new Promise<string>((end) => lines.once("close", () => end("")))]);
+    const answered = await Promise.race([
+      lines.question(question),
+      new Promise<string>((end) => lines.once("close", () => end(""))),
+    ]);
     return /^y(es)?$/i.test(answered.trim());
   } finally {
     lines.close();

@@ -1,14 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
 import type { Shell } from "../operations/shell.ts";
-import type { Door } from "./main.ts";
+import type { Door, Signals } from "./context.ts";
 import type { Out } from "./out.ts";
-
-/** A signal asked to stop, and whoever sleeps is woken by it. */
-export interface Signals {
-  interrupted: boolean;
-  onInterrupt(wake: () => void): () => void;
-}
 
 /** The first signal lets the request in the air be settled; a second one leaves at once. */
 export function listenForSignals(): Signals {
@@ -33,7 +27,12 @@ export function listenForSignals(): Signals {
 /** A clock that begins at the wall's time and then only counts on, so that a wall clock set back bends no time limit. */
 const BEGAN = Date.now() - performance.now();
 
-export function shellFor(door: Door, options: { dir: string | undefined; config: string | undefined }, signals: Signals, out: Out): Shell {
+export function shellFor(
+  door: Door,
+  options: { dir: string | undefined; config: string | undefined },
+  signals: Signals,
+  out: Out,
+): Shell {
   return {
     cwd: resolve(options.dir ?? "."),
     config: options.config,
@@ -45,7 +44,10 @@ export function shellFor(door: Door, options: { dir: string | undefined; config:
     interrupted: () => signals.interrupted,
     progress(event) {
       if (event.kind === "wait") out.say(`      waiting ${event.seconds} s (${event.why})`);
-      else out.say(`${String(event.step).padEnd(4)}  ${[event.action, event.target].filter(Boolean).join(" ").padEnd(27)}${event.word}${event.detail === null ? "" : `: ${event.detail}`}`);
+      else
+        out.say(
+          `${String(event.step).padEnd(4)}  ${[event.action, event.target].filter(Boolean).join(" ").padEnd(27)}${event.word}${event.detail === null ? "" : `: ${event.detail}`}`,
+        );
     },
   };
 }

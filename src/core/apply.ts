@@ -1,5 +1,5 @@
-import { bug } from "../model/errors.ts";
 import type { Payload } from "../model/entry.ts";
+import { bug } from "../model/errors.ts";
 import { isWrite, type WriteStep } from "../model/plan.ts";
 import type { Observed, Reading } from "../model/reading.ts";
 import { coverOf, decidedWithPlan, firstWrite, requestFor, sameReading } from "./approval.ts";
@@ -32,7 +32,8 @@ function verifyConfirmed(state: OperationState, before: number, context: Context
     if (step.plan.kind === "invite" && waited) continue;
     const seen = step.apply.verified;
     if (!seen) return { kind: "observe", step: step.plan.step, phase: "apply", purpose: "verify" };
-    if (seen.reading.kind === "unreadable") return readAgain(step.apply, seen, context, step.plan.step, "apply", "verify");
+    if (seen.reading.kind === "unreadable")
+      return readAgain(step.apply, seen, context, step.plan.step, "apply", "verify");
     if (!stillStands(state, step.plan, seen.reading)) return halt;
   }
   return null;
@@ -51,12 +52,20 @@ function ahead(state: OperationState, step: StepState, plan: WriteStep, context:
   const denied = context.authority.denied.get(plan.step);
   if (denied) return { kind: "halt", refusal: denied };
   const cover = coverOf(state, step, "apply", reading, context.now, context.authority);
-  if (cover.kind === "given") return record(intentEntry(state, plan, step.apply, "apply", reading, context, [cover.decision.approval_id]));
+  if (cover.kind === "given")
+    return record(intentEntry(state, plan, step.apply, "apply", reading, context, [cover.decision.approval_id]));
   if (cover.kind === "refused") return { kind: "halt", refusal: cover.refusal };
   if (decidedWithPlan(plan, firstWrite(state))) return halt;
   const spent: Payload[] =
     cover.kind === "spent"
-      ? [{ kind: "approval.spent", approval_id: cover.decision.approval_id, steps: [plan.step], why: "the reading behind it changed" }]
+      ? [
+          {
+            kind: "approval.spent",
+            approval_id: cover.decision.approval_id,
+            steps: [plan.step],
+            why: "the reading behind it changed",
+          },
+        ]
       : [];
   const asked = requestFor(state, plan.step, "apply")?.readings[String(plan.step)] ?? null;
   if (spent.length === 0 && sameReading(asked, reading)) return halt;

@@ -1,5 +1,5 @@
-import type { ExitCode } from "../model/errors.ts";
 import type { Phase } from "../model/entry.ts";
+import type { ExitCode } from "../model/errors.ts";
 import { canonical } from "../model/json.ts";
 import { isWrite, type WriteStep } from "../model/plan.ts";
 import type { Observed, Reading } from "../model/reading.ts";
@@ -82,7 +82,11 @@ export function coverOf(
     }
     const found = authority.approvals.get(made.approval_id);
     if (found === null && now >= Date.parse(made.not_before)) return { kind: "given", decision: made };
-    refusal ??= found ?? { code: "not_yet_valid", exit: 13, message: `The approval of ${made.approver} is valid from ${made.not_before}.` };
+    refusal ??= found ?? {
+      code: "not_yet_valid",
+      exit: 13,
+      message: `The approval of ${made.approver} is valid from ${made.not_before}.`,
+    };
   }
   if (refusal) return { kind: "refused", refusal };
   if (spent) return { kind: "spent", decision: spent };
@@ -127,7 +131,8 @@ export function pendingDecisions(state: OperationState, now: number, authority: 
   const steps: number[] = [];
   const readings: Record<string, Reading<Observed>> = {};
   for (const step of state.steps) {
-    if (!isWrite(step.plan) || step.plan.gate === "none" || step.receipt !== null || step.apply.intent !== null) continue;
+    if (!isWrite(step.plan) || step.plan.gate === "none" || step.receipt !== null || step.apply.intent !== null)
+      continue;
     if (decidedWithPlan(step.plan, first)) {
       if (coverOf(state, step, "apply", null, now, authority).kind !== "given") steps.push(step.plan.step);
       continue;

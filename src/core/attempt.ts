@@ -1,5 +1,5 @@
-import { bug } from "../model/errors.ts";
 import type { Payload, Phase } from "../model/entry.ts";
+import { bug } from "../model/errors.ts";
 import type { WriteStep } from "../model/plan.ts";
 import type { Observed, Reading } from "../model/reading.ts";
 import { idempotencyKey } from "./key.ts";

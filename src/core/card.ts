@@ -97,7 +97,8 @@ function subjectName(plan: Plan): string {
 function subjectText(plan: Plan, id: string | null): string {
   const names = [plan.subject.email, plan.subject.login].filter((name) => name !== undefined).join(", ");
   const bound = id ?? plan.subject.id;
-  if (bound === undefined || bound === null) return `${names} (no account yet; bound to whoever the tenant says redeemed it)`;
+  if (bound === undefined || bound === null)
+    return `${names} (no account yet; bound to whoever the tenant says redeemed it)`;
   return names === "" ? bound : `${names} (${bound})`;
 }
 
@@ -268,5 +269,8 @@ export function cardHash(
   steps: readonly number[],
   readings: Readonly<Record<string, Reading<Observed>>>,
 ): string {
-  return hashOf("card", cardsFor(state, phase, steps, readings).map((card) => card.text));
+  return hashOf(
+    "card",
+    cardsFor(state, phase, steps, readings).map((card) => card.text),
+  );
 }

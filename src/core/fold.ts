@@ -1,8 +1,17 @@
-import { bug } from "../model/errors.ts";
 import type { Entry, Payload } from "../model/entry.ts";
+import { bug } from "../model/errors.ts";
 import type { Receipt } from "../model/receipt.ts";
 import { resultWord } from "./kinds.ts";
-import { type AnyEntry, type Decision, freshTry, hasIntent, isOpen, type OperationState, type StepState, type Work } from "./state.ts";
+import {
+  type AnyEntry,
+  type Decision,
+  freshTry,
+  hasIntent,
+  isOpen,
+  type OperationState,
+  type StepState,
+  type Work,
+} from "./state.ts";
 
 /** One entry more. Total: an entry that changes nothing leaves the state as it was, but for its sequence. */
 export function fold(state: OperationState, entry: AnyEntry): OperationState {
@@ -54,7 +63,10 @@ function apply(state: OperationState, entry: AnyEntry): OperationState {
       return { ...state, subjectId: entry.subject_id, boundAt: entry.at };
     case "approval.requested": {
       const { seq, at, phase, steps, readings } = entry;
-      return { ...state, requests: [...state.requests, { seq, at, phase, steps, readings, cardHash: entry.card_hash }] };
+      return {
+        ...state,
+        requests: [...state.requests, { seq, at, phase, steps, readings, cardHash: entry.card_hash }],
+      };
     }
     case "approval.recorded":
       return { ...state, denied: null, decisions: [...state.decisions, decision(state, entry)] };
@@ -62,7 +74,9 @@ function apply(state: OperationState, entry: AnyEntry): OperationState {
       return spend(state, entry.steps, (made) => made.approval_id === entry.approval_id);
     case "approval.denied": {
       const denied = { at: entry.at, by: entry.by, reason: entry.reason };
-      return began(state) ? { ...state, denied, stopped: stopAt(entry, entry.by, entry.reason) } : { ...state, denied, ended: "cancelled" };
+      return began(state)
+        ? { ...state, denied, stopped: stopAt(entry, entry.by, entry.reason) }
+        : { ...state, denied, ended: "cancelled" };
     }
     case "op.stopped":
       return { ...state, stopped: stopAt(entry, entry.by, entry.reason) };
@@ -148,7 +162,11 @@ function observed(state: OperationState, entry: Of<"step.observed">): OperationS
   const unreadable = entry.reading.kind === "unreadable";
   const { purpose } = entry;
   return inWork(state, entry, (work) => {
-    const next = { ...work, unreadable: unreadable ? work.unreadable + 1 : 0, startedAt: work.startedAt ?? entry.read_at };
+    const next = {
+      ...work,
+      unreadable: unreadable ? work.unreadable + 1 : 0,
+      startedAt: work.startedAt ?? entry.read_at,
+    };
     if (purpose === "verify") return { ...next, verified: seen };
     if (purpose === "before") return { ...next, before: seen };
     return { ...next, seen: [...work.seen, seen] };
@@ -185,7 +203,9 @@ function resolved(state: OperationState, entry: Of<"step.resolved">): OperationS
       case "ours":
         return receipt ? { ...step, receipt: { ...receipt, ours: true, attribution: "proven" } } : step;
       case "not-ours":
-        return receipt ? { ...step, receipt: { ...receipt, ours: false, attribution: null, compensation: null } } : step;
+        return receipt
+          ? { ...step, receipt: { ...receipt, ours: false, attribution: null, compensation: null } }
+          : step;
       case "applied":
         return { ...step, receipt: appliedByWord(step) };
       default:
@@ -221,7 +241,9 @@ function appliedByWord(step: StepState): Receipt | null {
 
 function decision(state: OperationState, entry: Of<"approval.recorded">): Decision {
   const { approval } = entry;
-  const asked = state.requests.filter((r) => r.phase === approval.phase && approval.steps.every((n) => r.steps.includes(n)));
+  const asked = state.requests.filter(
+    (r) => r.phase === approval.phase && approval.steps.every((n) => r.steps.includes(n)),
+  );
   return { ...approval, seq: entry.seq, spent: [], request: asked.at(-1) ?? null };
 }
 

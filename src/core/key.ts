@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { base32 } from "../model/ids.ts";
 import type { Phase } from "../model/entry.ts";
+import { base32 } from "../model/ids.ts";
 
 /**
  * One key for every attempt of one try of one step in one direction. The plan hash covers operation id, salt, tenant

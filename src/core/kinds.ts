@@ -152,7 +152,11 @@ export function undoStep(step: WriteStep, receipt: Receipt): WriteStep | null {
         : null;
     case "suspend_account":
     case "restore_account":
-      return { ...base, kind: undo.kind, expects: { account: undo.kind === "suspend_account" ? "active" : "suspended" } };
+      return {
+        ...base,
+        kind: undo.kind,
+        expects: { account: undo.kind === "suspend_account" ? "active" : "suspended" },
+      };
     default:
       undo satisfies never;
       throw bug("an undo of unknown kind");

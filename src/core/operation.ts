@@ -1,9 +1,9 @@
 import type { Holder } from "../model/entry.ts";
 import { shortId } from "../model/ids.ts";
 import { isWrite, type SubjectKey } from "../model/plan.ts";
+import { type NextCommand, nextCommands } from "./advice.ts";
 import { type Authority, coverOf, decidedWithPlan, firstWrite, requestFor } from "./approval.ts";
 import { actionOf, targetOf, valueText } from "./kinds.ts";
-import { type NextCommand, nextCommands } from "./advice.ts";
 import { type CompensationLine, compensationLines, type ResidualEffect, residualEffects } from "./residue.ts";
 import { isOpen, type OperationState, type StepState } from "./state.ts";
 import { type StateName, stateOf } from "./status.ts";
@@ -70,14 +70,26 @@ export function operationDocument(
     steps: state.steps.map((step) => stepDocument(state, step, now, authority, holder !== null)),
     compensations: compensationLines(state),
     residual_effects: residualEffects(state),
-    approvals: state.decisions.map(({ approval_id, approver, phase, steps, not_after }) => ({ approval_id, approver, phase, steps, not_after })),
+    approvals: state.decisions.map(({ approval_id, approver, phase, steps, not_after }) => ({
+      approval_id,
+      approver,
+      phase,
+      steps,
+      not_after,
+    })),
     in_flight: inFlight(state, holder),
     blocked: blockedBy(state, name),
     next: nextCommands(shortId(state.plan.operation_id), state, name),
   };
 }
 
-function stepDocument(state: OperationState, step: StepState, now: number, authority: Authority, live: boolean): StepDocument {
+function stepDocument(
+  state: OperationState,
+  step: StepState,
+  now: number,
+  authority: Authority,
+  live: boolean,
+): StepDocument {
   const last = step.apply.attempts.at(-1);
   const receipt = step.receipt;
   return {
@@ -90,7 +102,11 @@ function stepDocument(state: OperationState, step: StepState, now: number, autho
     approval: approvalText(state, step, now, authority),
     requested: requestedOf(step),
     transport: last
-      ? { attempts: step.apply.attempts.length, last_status: last.transport.status, provider_request_id: last.transport.provider_request_id }
+      ? {
+          attempts: step.apply.attempts.length,
+          last_status: last.transport.status,
+          provider_request_id: last.transport.provider_request_id,
+        }
       : null,
     observed: observedOf(step),
     receipt: receipt
@@ -136,7 +152,8 @@ export function undoText(state: OperationState, step: StepState): string {
   if (!isWrite(plan)) return receipt || step.apply.before ? "n/a" : "-";
   if (undone && ["undone", "already gone", "diverged", "left"].includes(undone.result)) return undone.result;
   if (!receipt) return step.apply.intent === null ? "-" : "none";
-  if (!receipt.ours) return plan.kind === "invite" && receipt.result === "adopted" && waitedFor(state) ? "unavailable" : "none";
+  if (!receipt.ours)
+    return plan.kind === "invite" && receipt.result === "adopted" && waitedFor(state) ? "unavailable" : "none";
   const open = compensations(state, 0).some((compensation) => compensation.step === step);
   if (!open) return "unavailable";
   switch (receipt.compensation?.kind) {
@@ -151,7 +168,12 @@ export function undoText(state: OperationState, step: StepState): string {
   }
 }
 
-function approvalText(state: OperationState, step: StepState, now: number, authority: Authority): StepDocument["approval"] {
+function approvalText(
+  state: OperationState,
+  step: StepState,
+  now: number,
+  authority: Authority,
+): StepDocument["approval"] {
   if (!isWrite(step.plan) || step.plan.gate === "none") return "none";
   if (step.apply.intent?.approvals.length) return "given";
   const reading = decidedWithPlan(step.plan, firstWrite(state))
@@ -189,7 +211,11 @@ function observedOf(step: StepState): StepDocument["observed"] {
     case "credentials":
       return { count: String(value.count) };
     case "invitation":
-      return { invitation: value.invitation?.status ?? null, invitation_id: value.invitation?.id ?? null, account: value.account?.status ?? null };
+      return {
+        invitation: value.invitation?.status ?? null,
+        invitation_id: value.invitation?.id ?? null,
+        account: value.account?.status ?? null,
+      };
     default:
       value satisfies never;
       return null;
@@ -198,8 +224,12 @@ function observedOf(step: StepState): StepDocument["observed"] {
 
 function inFlight(state: OperationState, holder: Holder | null): OperationDocument["in_flight"] {
   for (const step of state.steps) {
-    for (const [phase, work] of [["apply", step.apply], ["rollback", step.undo]] as const) {
-      if (isOpen(work) && work.intent) return { step: step.plan.step, phase, action: actionOf(step.plan.kind), since: work.intent.at, holder };
+    for (const [phase, work] of [
+      ["apply", step.apply],
+      ["rollback", step.undo],
+    ] as const) {
+      if (isOpen(work) && work.intent)
+        return { step: step.plan.step, phase, action: actionOf(step.plan.kind), since: work.intent.at, holder };
     }
   }
   return null;
@@ -210,18 +240,41 @@ const BY_PLAN = ["not_as_expected", "other_redeemer", "other_invitation", "chang
 function blockedBy(state: OperationState, name: StateName): Blocked | null {
   if (name === "paused" && state.paused) {
     const step = state.steps.find((candidate) => candidate.receipt === null);
-    return { step: step?.plan.step ?? 0, code: "paused", by: "tenant", since: state.asOf, until: state.paused.until, detail: state.paused.detail };
+    return {
+      step: step?.plan.step ?? 0,
+      code: "paused",
+      by: "tenant",
+      since: state.asOf,
+      until: state.paused.until,
+      detail: state.paused.detail,
+    };
   }
   for (const step of state.steps) {
     const undone = step.undone;
     if (undone?.code && !["undone", "already gone", "left"].includes(undone.result))
-      return { step: step.plan.step, code: undone.code, by: "tenant", since: undone.at ?? state.asOf, until: null, detail: undone.detail };
+      return {
+        step: step.plan.step,
+        code: undone.code,
+        by: "tenant",
+        since: undone.at ?? state.asOf,
+        until: null,
+        detail: undone.detail,
+      };
   }
   if (state.rollback) return null;
   for (const step of state.steps) {
     const receipt = step.receipt;
-    const stops = receipt && !receipt.ours && receipt.code !== null && receipt.code !== "not_ours" && receipt.result !== "observed";
-    if (stops) return { step: step.plan.step, code: receipt.code ?? receipt.result, by: BY_PLAN.includes(receipt.code ?? "") ? "plan" : "tenant", since: state.asOf, until: null, detail: receipt.detail };
+    const stops =
+      receipt && !receipt.ours && receipt.code !== null && receipt.code !== "not_ours" && receipt.result !== "observed";
+    if (stops)
+      return {
+        step: step.plan.step,
+        code: receipt.code ?? receipt.result,
+        by: BY_PLAN.includes(receipt.code ?? "") ? "plan" : "tenant",
+        since: state.asOf,
+        until: null,
+        detail: receipt.detail,
+      };
   }
   return null;
 }

@@ -1,5 +1,5 @@
-import { bug } from "../model/errors.ts";
 import type { Payload } from "../model/entry.ts";
+import { bug } from "../model/errors.ts";
 import type { WriteStep } from "../model/plan.ts";
 import type { Receipt, Result } from "../model/receipt.ts";
 import { expectsText, type Proof, resultWord, valueText } from "./kinds.ts";
@@ -17,13 +17,31 @@ export const nothing = { compensation: null, attribution: null, status: null, pr
 export function already(plan: WriteStep, reading: Proof): Receipt {
   const result = resultWord(plan, reading, false);
   const version = versionOf(reading);
-  return { ...nothing, result, ours: false, before: reading, after: reading, remote_version_after: version, code: null, detail: "it was so before" };
+  return {
+    ...nothing,
+    result,
+    ours: false,
+    before: reading,
+    after: reading,
+    remote_version_after: version,
+    code: null,
+    detail: "it was so before",
+  };
 }
 
 export function notAsExpected(plan: WriteStep, reading: Proof): Receipt {
   const expected = "expects" in plan ? expectsText(plan.expects) : "something to revoke";
   const detail = `the plan expects ${expected}, and a read shows ${valueText(reading)}; nothing was sent`;
-  return { ...nothing, result: "conflict", ours: false, before: reading, after: reading, remote_version_after: null, code: "not_as_expected", detail };
+  return {
+    ...nothing,
+    result: "conflict",
+    ours: false,
+    before: reading,
+    after: reading,
+    remote_version_after: null,
+    code: "not_as_expected",
+    detail,
+  };
 }
 
 /** The receipt of a write that was sent. */
@@ -40,14 +58,37 @@ export function concluded(plan: WriteStep, work: Work, verdict: Extract<Judgemen
     provider_request_id: last?.transport.provider_request_id ?? null,
   };
   if (verdict.outcome === "done" && after && after.kind !== "unreadable") {
-    const replied = work.attempts.map(({ reply }) => (reply.kind === "accepted" ? (reply.version ?? null) : null)).filter((v) => v !== null);
+    const replied = work.attempts
+      .map(({ reply }) => (reply.kind === "accepted" ? (reply.version ?? null) : null))
+      .filter((v) => v !== null);
     const result = resultWord(plan, after, true);
     const compensation = result === "accepted" ? null : plan.undo;
-    return { ...common, result, ours: true, attribution: verdict.attribution, remote_version_after: replied.at(-1) ?? versionOf(after), compensation };
+    return {
+      ...common,
+      result,
+      ours: true,
+      attribution: verdict.attribution,
+      remote_version_after: replied.at(-1) ?? versionOf(after),
+      compensation,
+    };
   }
   if (verdict.outcome === "already" && after && after.kind !== "unreadable")
-    return { ...common, result: resultWord(plan, after, false), ours: false, attribution: null, remote_version_after: versionOf(after), compensation: null };
-  return { ...common, result: failureWord(verdict.outcome), ours: false, attribution: null, remote_version_after: null, compensation: null };
+    return {
+      ...common,
+      result: resultWord(plan, after, false),
+      ours: false,
+      attribution: null,
+      remote_version_after: versionOf(after),
+      compensation: null,
+    };
+  return {
+    ...common,
+    result: failureWord(verdict.outcome),
+    ours: false,
+    attribution: null,
+    remote_version_after: null,
+    compensation: null,
+  };
 }
 
 function failureWord(outcome: Outcome): Result {

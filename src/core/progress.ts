@@ -38,7 +38,12 @@ export function currentStep(state: OperationState): StepState | null {
 
 /** Whether a confirmed step reads as it was left. */
 export function stillStands(state: OperationState, plan: WriteStep, reading: Proof): boolean {
-  if (plan.kind === "invite" && state.subjectId !== null && reading.kind === "found" && reading.value.of === "invitation")
+  if (
+    plan.kind === "invite" &&
+    state.subjectId !== null &&
+    reading.kind === "found" &&
+    reading.value.of === "invitation"
+  )
     return reading.value.account?.id === state.subjectId && reading.value.account.status === "active";
   return standing(plan, reading, false) === "wanted";
 }

@@ -23,7 +23,9 @@ export function compensationLines(state: OperationState): CompensationLine[] {
     value: back.kind === "set_role" ? back.role : null,
     gate: back.gate,
     result: step.undone?.result ?? null,
-    detail: step.undone?.detail ?? (receipt.attribution === "presumed" ? "presumed ours; a person must say so before it is taken back" : null),
+    detail:
+      step.undone?.detail ??
+      (receipt.attribution === "presumed" ? "presumed ours; a person must say so before it is taken back" : null),
   }));
 }
 
@@ -47,10 +49,20 @@ export function residualEffects(state: OperationState): ResidualEffect[] {
     if (undone && undone.result !== "undone" && undone.result !== "already gone")
       stands.push({ step: plan.step, kind: undone.result, text: `${what}: ${undone.detail ?? "stands as it is"}` });
     const doubt = step.apply.intent !== null && (receipt === null || receipt.result === "unknown");
-    if (doubt) stands.push({ step: plan.step, kind: "unknown", text: `${what}: it may have happened, and no read has settled it` });
+    if (doubt)
+      stands.push({
+        step: plan.step,
+        kind: "unknown",
+        text: `${what}: it may have happened, and no read has settled it`,
+      });
     if (!receipt?.ours && !doubt) continue;
     const accountStays = plan.kind === "invite" && state.subjectId !== null;
-    if (accountStays) stands.push({ step: plan.step, kind: "account", text: `the account ${state.subjectId} exists; an account is never deleted as an undo` });
+    if (accountStays)
+      stands.push({
+        step: plan.step,
+        kind: "account",
+        text: `the account ${state.subjectId} exists; an account is never deleted as an undo`,
+      });
     for (const effect of plan.effects) effects.push({ step: plan.step, kind: effect.kind, text: effect.text });
   }
   return [...stands, ...effects];

@@ -75,15 +75,26 @@ function wanted(s: Settling, reply: Settled): Judgement {
       : conclude("already", null, "not_ours", "the tenant's own record names another author");
   const asked = s.work.intent?.attempt ?? 0;
   if (s.keys && !s.noResend && asked < 2 && withinBudget(s)) return { do: "send", proof: true };
-  return conclude("done", "presumed", "presumed", "absent before our request and there after it; no record names its author");
+  return conclude(
+    "done",
+    "presumed",
+    "presumed",
+    "absent before our request and there after it; no record names its author",
+  );
 }
 
 function unreadable(s: Settling, reply: Settled): Judgement {
   const last = s.work.seen.at(-1) as Seen;
-  if (s.work.unreadable < s.limits.reads && withinTime(s)) return after(s, Date.parse(last.at) + pollDelay(s.work.unreadable, s.limits.requestMs));
+  if (s.work.unreadable < s.limits.reads && withinTime(s))
+    return after(s, Date.parse(last.at) + pollDelay(s.work.unreadable, s.limits.requestMs));
   const reason = last.reading.kind === "unreadable" ? `${last.reading.reason}: ${last.reading.detail}` : "";
   if (!mayHaveApplied(s) && (reply.kind === "not_sent" || reply.kind === "throttled" || is401(reply)))
-    return { do: "pause", code: "unreadable", detail: `nothing was changed, and the tenant cannot be read (${reason})`, until: null };
+    return {
+      do: "pause",
+      code: "unreadable",
+      detail: `nothing was changed, and the tenant cannot be read (${reason})`,
+      until: null,
+    };
   return conclude("unknown", null, "unreadable", `it may have happened, and no read settles it (${reason})`);
 }
 
@@ -117,25 +128,44 @@ function notWanted(s: Settling, reply: Settled, seen: Seen, standing: Standing):
   }
 }
 
-function afterAccepted(s: Settling, reply: Extract<Reply, { kind: "accepted" }>, seen: Seen, standing: Standing): Judgement {
+function afterAccepted(
+  s: Settling,
+  reply: Extract<Reply, { kind: "accepted" }>,
+  seen: Seen,
+  standing: Standing,
+): Judgement {
   const window = settleWindow(s.limits, reply.asynchronous === true);
   const end = answeredAt(s) + window;
   if (Date.parse(seen.at) < end) return after(s, Math.min(end, poll(s, seen, window / 4)));
-  if (standing === "other") return conclude("conflict", null, "changed_since", "accepted, and what a read shows is neither what was there nor what was asked");
-  if (reply.asynchronous) return conclude("unknown", null, "asynchronous", "accepted to be done later, and not seen yet");
+  if (standing === "other")
+    return conclude(
+      "conflict",
+      null,
+      "changed_since",
+      "accepted, and what a read shows is neither what was there nor what was asked",
+    );
+  if (reply.asynchronous)
+    return conclude("unknown", null, "asynchronous", "accepted to be done later, and not seen yet");
   return conclude("no_effect", null, "no_effect", "accepted, and complete reads show nothing of it");
 }
 
 function afterLost(s: Settling, seen: Seen, standing: Standing): Judgement {
   if (standing === "other") return proven(s, seen) ?? otherValue(s, seen);
-  if (s.noResend) return proven(s, seen) ?? conclude("no_effect", null, "not_applied", "the answer was lost, and complete reads show that nothing happened");
+  if (s.noResend)
+    return (
+      proven(s, seen) ??
+      conclude("no_effect", null, "not_applied", "the answer was lost, and complete reads show that nothing happened")
+    );
   const detail = "the answer was lost, and complete reads show that nothing happened";
   if (s.keys && withinBudget(s)) return resend(s, "lost", detail, null);
   return proven(s, seen) ?? resend(s, "lost", detail, null);
 }
 
 function otherValue(s: Settling, seen: Seen): Judgement {
-  return proven(s, seen) ?? conclude("conflict", null, "changed_since", "what a read shows is neither what was there nor what was asked");
+  return (
+    proven(s, seen) ??
+    conclude("conflict", null, "changed_since", "what a read shows is neither what was there nor what was asked")
+  );
 }
 
 /**

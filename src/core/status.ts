@@ -48,13 +48,18 @@ export function stateOf(state: OperationState, now: number, authority: Authority
   if (state.ended !== null) return state.ended;
   if (live) return "running";
   if (state.rollback) return rollbackState(state);
-  const doubt = state.steps.some((step) => step.receipt?.result === "unknown" || (step.apply.intent !== null && step.receipt === null && !pausedWithProof(state)));
+  const doubt = state.steps.some(
+    (step) =>
+      step.receipt?.result === "unknown" ||
+      (step.apply.intent !== null && step.receipt === null && !pausedWithProof(state)),
+  );
   if (doubt) return "needs_reconciliation";
   if (stopHolds(state)) return "stopped";
   const results = state.steps.flatMap((step) => (step.receipt ? [{ plan: step.plan, receipt: step.receipt }] : []));
   if (results.some(({ receipt }) => receipt.result === "conflict") || divergedSince(state)) return "diverged";
   if (results.some(({ receipt }) => receipt.result === "declined")) return "cancelled";
-  if (results.some(({ plan, receipt }) => plan.kind === "wait_for_acceptance" && receipt.result === "cancelled")) return "cancelled";
+  if (results.some(({ plan, receipt }) => plan.kind === "wait_for_acceptance" && receipt.result === "cancelled"))
+    return "cancelled";
   if (results.some(({ receipt }) => receipt.result === "expired")) return "expired";
   const step = currentStep(state);
   if (!step) return results.some(({ receipt }) => failed(receipt)) ? "partial_failure" : "completed";
@@ -65,7 +70,10 @@ export function stateOf(state: OperationState, now: number, authority: Authority
   const request = state.requests.filter((r) => r.phase === "apply" && r.steps.includes(step.plan.step)).at(-1);
   const reading = request?.readings[String(step.plan.step)] ?? null;
   const covered = coverOf(state, step, "apply", reading, now, authority).kind === "given";
-  if (covered) return state.epoch > 0 && began(state) && state.decisions.every((d) => d.seq < lastReceipt(state)) ? "paused" : "approved";
+  if (covered)
+    return state.epoch > 0 && began(state) && state.decisions.every((d) => d.seq < lastReceipt(state))
+      ? "paused"
+      : "approved";
   return standsBefore(state, step.plan.step, request !== undefined) ? "awaiting_approval" : "paused";
 }
 
@@ -103,9 +111,13 @@ function waitState(state: OperationState, now: number): StateName {
 }
 
 function rollbackState(state: OperationState): StateName {
-  const unsettled = state.steps.some((step) => step.receipt?.result === "unknown" || (step.apply.intent !== null && step.receipt === null));
+  const unsettled = state.steps.some(
+    (step) => step.receipt?.result === "unknown" || (step.apply.intent !== null && step.receipt === null),
+  );
   if (unsettled || state.steps.some((step) => step.undone?.result === "unknown")) return "needs_reconciliation";
-  const open = compensations(state).some(({ step }) => !["undone", "already gone", "left"].includes(step.undone?.result ?? ""));
+  const open = compensations(state).some(
+    ({ step }) => !["undone", "already gone", "left"].includes(step.undone?.result ?? ""),
+  );
   if (open) return "rollback_pending";
   if (state.rollback?.why === "deadline") return "expired";
   return (state.rollback?.toStep ?? 0) > 0 ? "rolled_back_in_part" : "rolled_back";

@@ -1,5 +1,5 @@
-import { bug } from "../model/errors.ts";
 import type { Payload } from "../model/entry.ts";
+import { bug } from "../model/errors.ts";
 import { isWrite, type WriteStep } from "../model/plan.ts";
 import type { Observed, Reading } from "../model/reading.ts";
 import type { Receipt, UndoReceipt, UndoResult } from "../model/receipt.ts";
@@ -23,7 +23,9 @@ export interface Compensation {
 
 /** The compensation stack, newest first: read off the receipts, never stored. */
 export function compensations(state: OperationState, toStep = state.rollback?.toStep ?? 0): Compensation[] {
-  const accepted = state.steps.some((step) => step.plan.kind === "wait_for_acceptance" && step.receipt?.result === "observed");
+  const accepted = state.steps.some(
+    (step) => step.plan.kind === "wait_for_acceptance" && step.receipt?.result === "observed",
+  );
   return state.steps
     .flatMap((step): Compensation[] => {
       const { plan, receipt } = step;
@@ -41,7 +43,9 @@ export function nextUndo(state: OperationState, context: Context): Move {
     if (step.receipt?.result === "unknown") return halt;
     if (step.apply.intent !== null && step.receipt === null) return settling(state, step, context, true);
   }
-  const open = compensations(state).filter(({ step, receipt }) => step.undone === null && receipt.attribution === "proven");
+  const open = compensations(state).filter(
+    ({ step, receipt }) => step.undone === null && receipt.attribution === "proven",
+  );
   const asked = askOnce(state, open, context);
   if (asked) return asked;
   for (const compensation of open) {
@@ -71,7 +75,8 @@ function askOnce(state: OperationState, open: Compensation[], context: Context):
     const seen = step.undo.before;
     if (step.undo.intent !== null) continue;
     if (!seen) return { kind: "observe", step: step.plan.step, phase: "rollback", purpose: "before" };
-    if (seen.reading.kind === "unreadable") return readAgain(step.undo, seen, context, step.plan.step, "rollback", "before");
+    if (seen.reading.kind === "unreadable")
+      return readAgain(step.undo, seen, context, step.plan.step, "rollback", "before");
   }
   const readings: Record<string, Reading<Observed>> = {};
   for (const { step, receipt, back } of calls) {
@@ -79,8 +84,12 @@ function askOnce(state: OperationState, open: Compensation[], context: Context):
     if (reading && reading.kind !== "unreadable" && guard(state, receipt, back, reading) === "holds")
       readings[String(step.plan.step)] = reading;
   }
-  const steps = Object.keys(readings).map(Number).sort((a, b) => a - b);
-  const missing = steps.filter((n) => !sameReading(requestFor(state, n, "rollback")?.readings[String(n)] ?? null, readings[String(n)] ?? null));
+  const steps = Object.keys(readings)
+    .map(Number)
+    .sort((a, b) => a - b);
+  const missing = steps.filter(
+    (n) => !sameReading(requestFor(state, n, "rollback")?.readings[String(n)] ?? null, readings[String(n)] ?? null),
+  );
   if (missing.length === 0) return null;
   const card_hash = cardHash(state, "rollback", steps, readings);
   return record({ kind: "approval.requested", phase: "rollback", steps, readings, gate: "call", card_hash });
@@ -123,7 +132,12 @@ function versionText(receipt: Receipt): string {
 }
 
 /** Whether what we changed still is as we left it, down to its version; a version that our own later step moved is ours. */
-export function guard(state: OperationState, receipt: Receipt, back: WriteStep, reading: Proof): "holds" | "gone" | "broken" {
+export function guard(
+  state: OperationState,
+  receipt: Receipt,
+  back: WriteStep,
+  reading: Proof,
+): "holds" | "gone" | "broken" {
   const place = standing(back, reading, false);
   if (place === "wanted") return "gone";
   if (place === "other") return "broken";
@@ -181,7 +195,13 @@ function undoWord(verdict: Extract<Judgement, { do: "conclude" }>): UndoResult {
   }
 }
 
-function compensated(step: StepState, result: UndoResult, reading: Reading<Observed> | null, code: string | null, detail: string | null): Payload {
+function compensated(
+  step: StepState,
+  result: UndoResult,
+  reading: Reading<Observed> | null,
+  code: string | null,
+  detail: string | null,
+): Payload {
   const last = step.undo.attempts.at(-1)?.transport;
   const receipt: UndoReceipt = {
     result,

@@ -1,5 +1,5 @@
-import type { Payload } from "../model/entry.ts";
 import { foldEmail } from "../model/email.ts";
+import type { Payload } from "../model/entry.ts";
 import type { InvitationView } from "../model/reading.ts";
 import type { Receipt, Result } from "../model/receipt.ts";
 import { invitationIn } from "./kinds.ts";
@@ -49,11 +49,24 @@ function look(state: OperationState, view: InvitationView): Look {
       return end("cancelled", "cancelled", "somebody cancelled the invitation");
     case "accepted": {
       const by = invitation.accepted_by;
-      if (!by) return end("conflict", "accepted_without_membership", "the invitation reads accepted, and no account came of it");
+      if (!by)
+        return end(
+          "conflict",
+          "accepted_without_membership",
+          "the invitation reads accepted, and no account came of it",
+        );
       if (email !== undefined && (by.email === null || foldEmail(by.email) !== foldEmail(email)))
-        return end("conflict", "other_redeemer", `the invitation was redeemed by ${by.id}, which is not the invited address`);
+        return end(
+          "conflict",
+          "other_redeemer",
+          `the invitation was redeemed by ${by.id}, which is not the invited address`,
+        );
       if (state.plan.subject.id !== undefined && by.id !== state.plan.subject.id)
-        return end("conflict", "other_redeemer", `the invitation was redeemed by ${by.id}, not by ${state.plan.subject.id}`);
+        return end(
+          "conflict",
+          "other_redeemer",
+          `the invitation was redeemed by ${by.id}, not by ${state.plan.subject.id}`,
+        );
       return { kind: "bound", id: by.id, by: "accepted_by" };
     }
     default:
@@ -79,7 +92,16 @@ function bind(state: OperationState, number: number, found: Extract<Look, { kind
 }
 
 function ended(result: Result, seen: Seen, code: string | null, detail: string | null): Receipt {
-  return { ...nothing, result, ours: false, before: null, after: seen.reading, remote_version_after: null, code, detail };
+  return {
+    ...nothing,
+    result,
+    ours: false,
+    before: null,
+    after: seen.reading,
+    remote_version_after: null,
+    code,
+    detail,
+  };
 }
 
 /** When the invitation must have been accepted, in milliseconds; null where the plan has none. */
@@ -94,9 +116,14 @@ function stillPending(state: OperationState, step: StepState, seen: Seen, contex
   if (due !== null && context.now >= due) {
     // Read, compare, act: the deadline counts only against a reading that began after it.
     if (Date.parse(seen.at) < due) return { kind: "observe", step: number, phase: "apply", purpose: "before" };
-    const receipt = receiptEntry(number, ended("expired", seen, "deadline", "the deadline passed and the invitation is still open"));
+    const receipt = receiptEntry(
+      number,
+      ended("expired", seen, "deadline", "the deadline passed and the invitation is still open"),
+    );
     const cancels = step.plan.kind === "wait_for_acceptance" && step.plan.on_deadline === "cancel";
-    return cancels ? record(receipt, { kind: "op.state", event: "rollback", detail: "deadline", to_step: 0 }) : record(receipt);
+    return cancels
+      ? record(receipt, { kind: "op.state", event: "rollback", detail: "deadline", to_step: 0 })
+      : record(receipt);
   }
   if (context.patienceUntil === null || context.now >= context.patienceUntil) return halt;
   const until = Date.parse(seen.at) + context.limits.requestMs;

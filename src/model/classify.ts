@@ -102,7 +102,9 @@ function reasonOf(result: Answer, hints: ReplyHints): { code: string; detail: st
   };
 }
 
+/** A refusal that is no JSON comes as text, and may still say in words that it was too much. */
 function topLevel(body: unknown): Reason {
+  if (typeof body === "string") return { message: body };
   return typeof body === "object" && body !== null ? (body as Reason) : {};
 }
 

@@ -54,14 +54,29 @@ export interface Boundary {
 
 export type Payload =
   | { kind: "plan.frozen"; plan: string; plan_hash: string }
-  | ({ kind: "step.requested"; try: number; attempt: number; epoch: number; key: string; action: string; requested: Step } & OfStep &
+  | ({
+      kind: "step.requested";
+      try: number;
+      attempt: number;
+      epoch: number;
+      key: string;
+      action: string;
+      requested: Step;
+    } & OfStep &
       Boundary & {
         before: Reading<Observed>;
         guard: "if_match" | "read_compare";
         if_version: Version | null;
         approvals: string[];
       })
-  | ({ kind: "step.transport"; try: number; attempt: number; epoch: number; reply: Reply; transport: Transport } & OfStep)
+  | ({
+      kind: "step.transport";
+      try: number;
+      attempt: number;
+      epoch: number;
+      reply: Reply;
+      transport: Transport;
+    } & OfStep)
   | ({
       kind: "step.observed";
       epoch: number;
@@ -75,7 +90,13 @@ export type Payload =
   | { kind: "step.receipt"; step: number; receipt: Receipt }
   | { kind: "step.compensated"; step: number; receipt: UndoReceipt }
   | { kind: "step.retried"; step: number; by: string }
-  | { kind: "step.resolved"; step: number; as: "applied" | "not-applied" | "ours" | "not-ours" | "left"; envelope: Envelope; approver: string }
+  | {
+      kind: "step.resolved";
+      step: number;
+      as: "applied" | "not-applied" | "ours" | "not-ours" | "left";
+      envelope: Envelope;
+      approver: string;
+    }
   | { kind: "subject.bound"; step: number; subject_id: string; by: "accepted_by" | "lookup" }
   | {
       kind: "approval.requested";
@@ -104,7 +125,14 @@ interface Reads {
 }
 
 /** `rollback` begins or widens a rollback; the others end or suspend a run. */
-export type OperationEvent = "rollback" | "completed" | "paused" | "interrupted" | "cancelled" | "superseded" | "expired";
+export type OperationEvent =
+  | "rollback"
+  | "completed"
+  | "paused"
+  | "interrupted"
+  | "cancelled"
+  | "superseded"
+  | "expired";
 
 /** The process that holds the right to run, as far as another process can check it. */
 export interface Holder {

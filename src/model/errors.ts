@@ -19,7 +19,12 @@ export class ProvisionError extends Error {
   readonly hint: string | undefined;
   readonly details: readonly Finding[];
 
-  constructor(code: string, exit: ExitCode, message: string, more: { hint?: string; details?: readonly Finding[] } = {}) {
+  constructor(
+    code: string,
+    exit: ExitCode,
+    message: string,
+    more: { hint?: string; details?: readonly Finding[] } = {},
+  ) {
     super(message);
     this.name = "ProvisionError";
     this.code = code;
@@ -30,7 +35,12 @@ export class ProvisionError extends Error {
 }
 
 /** Usage, configuration or request is wrong; nothing was sent. Exit 2. */
-export function invalid(code: string, message: string, details: readonly Finding[] = [], hint?: string): ProvisionError {
+export function invalid(
+  code: string,
+  message: string,
+  details: readonly Finding[] = [],
+  hint?: string,
+): ProvisionError {
   return new ProvisionError(code, 2, message, hint === undefined ? { details } : { details, hint });
 }
 

@@ -55,7 +55,15 @@ export interface Receipt {
   provider_request_id: string | null;
 }
 
-export type UndoResult = "undone" | "already gone" | "diverged" | "left" | "denied" | "rejected" | "unknown" | "no_effect";
+export type UndoResult =
+  | "undone"
+  | "already gone"
+  | "diverged"
+  | "left"
+  | "denied"
+  | "rejected"
+  | "unknown"
+  | "no_effect";
 
 export interface UndoReceipt {
   result: UndoResult;

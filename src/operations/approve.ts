@@ -4,14 +4,14 @@ import type { StateName } from "../core/status.ts";
 import type { Phase } from "../model/entry.ts";
 import { invalid, ProvisionError, refused } from "../model/errors.ts";
 import { isWrite } from "../model/plan.ts";
-import { envelopeOf, type Statement, statementBytes, STATEMENT_TYPE } from "../model/statement.ts";
+import { envelopeOf, STATEMENT_TYPE, type Statement, statementBytes } from "../model/statement.ts";
 import { isHardware } from "../runtime/approvals/pubkey.ts";
-import type { RosterEntry } from "../runtime/approvals/roster.ts";
 import { refusalError } from "../runtime/approvals/refusals.ts";
+import type { RosterEntry } from "../runtime/approvals/roster.ts";
 import { verifyApproval } from "../runtime/approvals/verify.ts";
 import { approvalContext, currentPolicyHash, perCall, windowFor } from "./authority.ts";
 import type { Desk } from "./desk.ts";
-import { openHere, type OpenedHere } from "./open.ts";
+import { type OpenedHere, openHere } from "./open.ts";
 import { nameOf } from "./run.ts";
 import { chooseKey, type Signer } from "./signer.ts";
 
@@ -33,43 +33,86 @@ export interface Decided {
 }
 
 /** What can be decided now, and the cards that it is decided on. Touches no network. */
-export async function askedNow(desk: Desk, op: string, options: { steps: number[] | null; phase: Phase | null }): Promise<Question> {
+export async function askedNow(
+  desk: Desk,
+  op: string,
+  options: { steps: number[] | null; phase: Phase | null },
+): Promise<Question> {
   const opened = await openHere(desk, op);
   const pending = pendingDecisions(opened.state, desk.shell.now(), opened.authority);
-  if (options.phase !== null && options.phase !== pending.phase && pending.steps.length > 0) throw wrongPhase(opened.id, pending.phase);
+  if (options.phase !== null && options.phase !== pending.phase && pending.steps.length > 0)
+    throw wrongPhase(opened.id, pending.phase);
   const steps = options.steps ?? pending.steps;
   const strange = steps.filter((step) => !pending.steps.includes(step));
   if (strange.length > 0) throw notDue(opened, strange, pending.steps);
-  return { opened, phase: pending.phase, steps, readings: pending.readings, cards: cardsFor(opened.state, pending.phase, steps, perCall(opened.state, pending.phase, steps, pending.readings)) };
+  return {
+    opened,
+    phase: pending.phase,
+    steps,
+    readings: pending.readings,
+    cards: cardsFor(opened.state, pending.phase, steps, perCall(opened.state, pending.phase, steps, pending.readings)),
+  };
 }
 
 function wrongPhase(id: string, phase: Phase): ProvisionError {
-  return refused("wrong_phase", `What ${id} asks for now belongs to the ${phase === "rollback" ? "rollback" : "run"}.`, phase === "rollback" ? "Add --phase rollback." : "Leave --phase out.");
+  return refused(
+    "wrong_phase",
+    `What ${id} asks for at this moment belongs to the ${phase === "rollback" ? "rollback" : "run"}.`,
+    phase === "rollback" ? "Add --phase rollback." : "Leave --phase out.",
+  );
 }
 
 function notDue({ id, state }: OpenedHere, strange: number[], due: number[]): ProvisionError {
   const unknown = strange.filter((number) => !state.plan.steps.some((step) => step.step === number));
-  if (unknown.length > 0) return invalid("unknown_step", `${id} has no step ${unknown.join(", ")}.`, [{ path: "steps", code: "unknown_step", found: unknown, allowed: due }]);
+  if (unknown.length > 0)
+    return invalid("unknown_step", `${id} has no step ${unknown.join(", ")}.`, [
+      { path: "steps", code: "unknown_step", found: unknown, allowed: due },
+    ]);
   const message = `Step ${strange.join(", ")} of ${id} cannot be decided now.`;
-  const hint = due.length === 0 ? "Nothing is asked at this moment: provision status shows why." : `To be decided now: ${due.join(", ")}.`;
-  return new ProvisionError("not_due", 13, message, { hint, details: [{ path: "steps", code: "not_due", found: strange, allowed: due }] });
+  const hint =
+    due.length === 0
+      ? "Nothing is asked at this moment: provision status shows why."
+      : `To be decided now: ${due.join(", ")}.`;
+  return new ProvisionError("not_due", 13, message, {
+    hint,
+    details: [{ path: "steps", code: "not_due", found: strange, allowed: due }],
+  });
 }
 
 /** Signs, verifies by the gate that the executor uses, and records; the nonce is taken in the same commit. */
-export async function decide(desk: Desk, question: Question, options: { keyFile: string | null; windowMs: number | null; ask: boolean }): Promise<Decided> {
+export async function decide(
+  desk: Desk,
+  question: Question,
+  options: { keyFile: string | null; windowMs: number | null; ask: boolean },
+): Promise<Decided> {
   const { opened, steps } = question;
   const journal = desk.journal();
   if (steps.length === 0)
-    return { operation_id: opened.id, decided: [], approval_id: null, expires_at: null, state: nameOf(desk, opened), approver: null };
+    return {
+      operation_id: opened.id,
+      decided: [],
+      approval_id: null,
+      expires_at: null,
+      state: nameOf(desk, opened),
+      approver: null,
+    };
   const roster = desk.roster();
   const signer = await chooseKey(desk, opened.plan.provider === "sandbox", roster, options);
   const made: { id: string; until: string }[] = [];
-  for (const part of byWindow(opened, question)) made.push(await record(desk, question, part, signer, options.windowMs));
+  for (const part of byWindow(opened, question))
+    made.push(await record(desk, question, part, signer, options.windowMs));
   const after = await openHere(desk, opened.id);
   const name = nameOf(desk, after);
   journal.setState(opened.id, name);
   const ends = made.map(({ until }) => until).sort();
-  return { operation_id: opened.id, decided: steps, approval_id: made[0]?.id ?? null, expires_at: ends[0] ?? null, state: name, approver: signer.entry.principal };
+  return {
+    operation_id: opened.id,
+    decided: steps,
+    approval_id: made[0]?.id ?? null,
+    expires_at: ends[0] ?? null,
+    state: name,
+    approver: signer.entry.principal,
+  };
 }
 
 /** Calls are valid for an hour and what the plan decides for longer, so they are signed apart. */
@@ -107,7 +150,13 @@ function remember(desk: Desk, op: string, code: string, by: string, detail: stri
   desk.journal().append(op, [{ kind: "approval.refused", code, by, detail }]);
 }
 
-function draft(desk: Desk, question: Question, steps: number[], entry: RosterEntry, windowMs: number | null): Statement {
+function draft(
+  desk: Desk,
+  question: Question,
+  steps: number[],
+  entry: RosterEntry,
+  windowMs: number | null,
+): Statement {
   const { opened, phase } = question;
   const { state, plan } = opened;
   const now = desk.shell.now();

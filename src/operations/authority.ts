@@ -36,7 +36,11 @@ export function approvalContext(
   tenant: TenantDesk,
   state: OperationState,
   phase: Phase,
-  about: { steps: readonly number[]; subjectId: string | null; cards: (steps: number[], statement: Statement) => string },
+  about: {
+    steps: readonly number[];
+    subjectId: string | null;
+    cards: (steps: number[], statement: Statement) => string;
+  },
 ): ApprovalContext {
   const journal = desk.journal();
   const { plan } = state;
@@ -49,7 +53,10 @@ export function approvalContext(
     steps: about.steps,
     cardHash: about.cards,
     requester: plan.requester.id,
-    subjectKeys: tenant.provider.fold({ ...plan.subject, ...(state.subjectId === null ? {} : { id: state.subjectId }) }),
+    subjectKeys: tenant.provider.fold({
+      ...plan.subject,
+      ...(state.subjectId === null ? {} : { id: state.subjectId }),
+    }),
     subjectId: about.subjectId,
     identities: desk.loaded.config.identities ?? {},
     roster: desk.roster(),
@@ -57,7 +64,10 @@ export function approvalContext(
     now: instantOf(desk.shell),
     window: (steps) => windowFor(state, phase, steps),
     minAssurance: "software",
-    journal: { origin: journal.origin(), rootAt: (size) => (size <= journal.head().size ? journal.rootAt(size) : undefined) },
+    journal: {
+      origin: journal.origin(),
+      rootAt: (size) => (size <= journal.head().size ? journal.rootAt(size) : undefined),
+    },
     sandbox: plan.provider === "sandbox",
     sandboxKeys: desk.sandboxKeys(),
   };
@@ -82,25 +92,46 @@ function recheck(desk: Desk, tenant: TenantDesk, state: OperationState, decision
     const context = approvalContext(desk, tenant, state, decision.phase, {
       steps: decision.steps,
       subjectId: bound,
-      cards: (steps) => cardHash({ ...state, subjectId: bound }, decision.phase, steps, perCall(state, decision.phase, steps, readings)),
+      cards: (steps) =>
+        cardHash(
+          { ...state, subjectId: bound },
+          decision.phase,
+          steps,
+          perCall(state, decision.phase, steps, readings),
+        ),
     });
     const found = verifyApproval(decision.envelope, context);
     if (!found.ok) return found;
     const same = found.approval.approval_id === decision.approval_id && found.approval.nonce === decision.nonce;
-    return same ? null : { code: "other_statement", exit: 9, message: "The recorded approval is not the statement that was signed." };
+    return same
+      ? null
+      : { code: "other_statement", exit: 9, message: "The recorded approval is not the statement that was signed." };
   } catch (error) {
     if (error instanceof ProvisionError && (error.exit === 13 || error.exit === 9))
-      return { code: error.code, exit: error.exit, message: error.message, ...(error.hint === undefined ? {} : { hint: error.hint }) };
+      return {
+        code: error.code,
+        exit: error.exit,
+        message: error.message,
+        ...(error.hint === undefined ? {} : { hint: error.hint }),
+      };
     throw error;
   }
 }
 
 /** The readings that belong on the cards of these steps: those of calls, and none on what the plan alone decides. */
-export function perCall<T>(state: OperationState, phase: Phase, steps: readonly number[], readings: Readonly<Record<string, T>>): Record<string, T> {
+export function perCall<T>(
+  state: OperationState,
+  phase: Phase,
+  steps: readonly number[],
+  readings: Readonly<Record<string, T>>,
+): Record<string, T> {
   const first = firstWrite(state);
   const kept = Object.entries(readings).filter(([number]) => {
     const plan = state.plan.steps[Number(number) - 1];
-    return steps.includes(Number(number)) && (phase === "rollback" || (plan && isWrite(plan) && !decidedWithPlan(plan, first)));
+    return (
+      steps.includes(Number(number)) &&
+      (phase === "rollback" || (plan && isWrite(plan) && !decidedWithPlan(plan, first)))
+    );
   });
   return Object.fromEntries(kept);
 }

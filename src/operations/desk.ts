@@ -5,9 +5,9 @@ import { invalid } from "../model/errors.ts";
 import { findingsOf } from "../model/findings.ts";
 import { type Policy, policySchema, supportedPolicy } from "../model/policy.ts";
 import type { Provider } from "../model/provider.ts";
+import { type PublicKey, parsePublicLine } from "../runtime/approvals/pubkey.ts";
 import { loadRevoked, type Revoked } from "../runtime/approvals/revocation.ts";
 import { loadRoster, type RosterEntry } from "../runtime/approvals/roster.ts";
-import { type PublicKey, parsePublicLine } from "../runtime/approvals/pubkey.ts";
 import { type LoadedConfig, loadConfig, type ResolvedTenant } from "../runtime/config.ts";
 import { type Journal, openJournal } from "../runtime/journal/journal.ts";
 import { pathOf } from "../runtime/trust.ts";
@@ -65,7 +65,9 @@ async function openTenant(shell: Shell, loaded: LoadedConfig, name: string): Pro
   const provider = await shell.provider(resolved.provider);
   if (!provider) {
     const message = `The tenant ${name} uses the provider ${resolved.provider}, which this version does not have.`;
-    throw invalid("provider_not_available", message, [{ path: `tenants.${name}.provider`, code: "provider_not_available", found: resolved.provider }]);
+    throw invalid("provider_not_available", message, [
+      { path: `tenants.${name}.provider`, code: "provider_not_available", found: resolved.provider },
+    ]);
   }
   return { resolved, provider, catalog: readCatalog(resolved.catalog, name) };
 }
@@ -84,7 +86,12 @@ function readPolicy(loaded: LoadedConfig): Policy {
   const input = withoutSchema(readYamlFile(path, "the policy"), "provision.policy/v1", path);
   const parsed = policySchema.safeParse(input);
   if (parsed.error)
-    throw invalid("invalid_policy", `${path} is no valid policy.`, findingsOf(parsed.error, input, policySchema), "Correct what the details name.");
+    throw invalid(
+      "invalid_policy",
+      `${path} is no valid policy.`,
+      findingsOf(parsed.error, input, policySchema),
+      "Correct what the details name.",
+    );
   const unsupported = supportedPolicy(parsed.data);
   if (unsupported) throw unsupported;
   return parsed.data;
@@ -103,5 +110,7 @@ function stamps(loaded: LoadedConfig): string {
 function sandboxKeys(folder: string): Buffer[] {
   if (!existsSync(folder)) return [];
   const lines = readdirSync(folder).filter((name) => name.endsWith(".pub"));
-  return lines.map((name): PublicKey => parsePublicLine(readFileSync(join(folder, name), "utf8").trim())).map(({ blob }) => blob);
+  return lines
+    .map((name): PublicKey => parsePublicLine(readFileSync(join(folder, name), "utf8").trim()))
+    .map(({ blob }) => blob);
 }

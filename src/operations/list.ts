@@ -17,7 +17,13 @@ export async function listOperations(desk: Desk): Promise<ListedOperation[]> {
   for (const { op } of desk.journal().list()) {
     const opened = await openHere(desk, op);
     const { subject, tenant, created_at } = opened.plan;
-    listed.push({ operation_id: op, tenant, subject: subject.email ?? subject.login ?? subject.id ?? "", state: nameOf(desk, opened), created_at });
+    listed.push({
+      operation_id: op,
+      tenant,
+      subject: subject.email ?? subject.login ?? subject.id ?? "",
+      state: nameOf(desk, opened),
+      created_at,
+    });
   }
   return listed;
 }

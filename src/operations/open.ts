@@ -22,14 +22,27 @@ export interface Opened {
 export function resolveOperation(journal: Journal, name: string): string {
   if (name === "@last") {
     const last = journal.last();
-    if (last === undefined) throw invalid("unknown_operation", "There is no operation yet.", [], "provision plan <request.yaml> begins one.");
+    if (last === undefined)
+      throw invalid("unknown_operation", "There is no operation yet.", [], "provision plan <request.yaml> begins one.");
     return last;
   }
   const found = journal.find(name);
   const exact = found.filter((id) => id === name);
   const [one, ...more] = exact.length === 1 ? exact : found;
-  if (one === undefined) throw invalid("unknown_operation", `No operation in this journal ends in ${name}.`, [{ path: "op", code: "unknown_operation", found: name }], "provision list");
-  if (more.length > 0) throw invalid("ambiguous_operation", `${found.length} operations end in ${name}.`, [{ path: "op", code: "ambiguous_operation", found: name, allowed: found }], "Type more of the id.");
+  if (one === undefined)
+    throw invalid(
+      "unknown_operation",
+      `No operation in this journal ends in ${name}.`,
+      [{ path: "op", code: "unknown_operation", found: name }],
+      "provision list",
+    );
+  if (more.length > 0)
+    throw invalid(
+      "ambiguous_operation",
+      `${found.length} operations end in ${name}.`,
+      [{ path: "op", code: "ambiguous_operation", found: name, allowed: found }],
+      "Type more of the id.",
+    );
   return one;
 }
 
@@ -37,12 +50,25 @@ export function resolveOperation(journal: Journal, name: string): string {
 export function openOperation(journal: Journal, id: string): Opened {
   const entries: AnyEntry[] = journal.read(id);
   const frozen = entries[0];
-  if (frozen?.kind !== "plan.frozen") throw unverified("plan_missing", `The journal of ${id} does not begin with a plan.`);
+  if (frozen?.kind !== "plan.frozen")
+    throw unverified("plan_missing", `The journal of ${id} does not begin with a plan.`);
   const bytes = frozen.plan;
-  if (planHash(bytes) !== frozen.plan_hash) throw unverified("plan_hash", `The plan of ${id} is not the plan that was hashed.`, "provision audit verify");
+  if (planHash(bytes) !== frozen.plan_hash)
+    throw unverified("plan_hash", `The plan of ${id} is not the plan that was hashed.`, "provision audit verify");
   const plan = parseCanonical(bytes) as unknown as Plan;
-  if (plan.operation_id !== id) throw unverified("plan_hash", `The plan stored under ${id} is the plan of ${plan.operation_id}.`, "provision audit verify");
-  return { id, plan, planBytes: bytes, planHash: frozen.plan_hash, state: entries.reduce(fold, begin(plan, frozen.plan_hash)) };
+  if (plan.operation_id !== id)
+    throw unverified(
+      "plan_hash",
+      `The plan stored under ${id} is the plan of ${plan.operation_id}.`,
+      "provision audit verify",
+    );
+  return {
+    id,
+    plan,
+    planBytes: bytes,
+    planHash: frozen.plan_hash,
+    state: entries.reduce(fold, begin(plan, frozen.plan_hash)),
+  };
 }
 
 export interface OpenedHere extends Opened {

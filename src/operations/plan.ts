@@ -31,7 +31,11 @@ export interface Planned {
 }
 
 /** Validates, reads, freezes and stores. Sends no write, and needs no credential that could. */
-export async function planRequest(desk: Desk, request: Json, options: { dryRun: boolean; fresh: boolean }): Promise<Planned> {
+export async function planRequest(
+  desk: Desk,
+  request: Json,
+  options: { dryRun: boolean; fresh: boolean },
+): Promise<Planned> {
   const { intent, tenant } = await understand(desk, request);
   if (!options.fresh && !options.dryRun) {
     const open = unfinished(desk, tenant, intentHash(intent));
@@ -46,7 +50,9 @@ export async function planRequest(desk: Desk, request: Json, options: { dryRun: 
   const state = begin(plan, hash);
   if (!options.dryRun) {
     const subjects = subjectKeys(tenant, plan.tenant, plan.subject);
-    desk.journal().create(id, { kind: "plan.frozen", plan: bytes, plan_hash: hash }, { intent: plan.intent_hash, subjects });
+    desk
+      .journal()
+      .create(id, { kind: "plan.frozen", plan: bytes, plan_hash: hash }, { intent: plan.intent_hash, subjects });
   }
   const authority = { approvals: new Map(), denied: new Map() };
   const name = stateOf(state, desk.shell.now(), authority);
@@ -119,15 +125,19 @@ async function read(desk: Desk, tenant: TenantDesk, intent: Intent, id: string, 
       now,
       requester: requesterOf(desk.shell.env),
       policy: desk.policy(),
-      describe: (step: Parameters<NonNullable<ReturnType<Session["action"]>>["describe"]>[0]) => session.action(step.kind)?.describe(step),
+      describe: (step: Parameters<NonNullable<ReturnType<Session["action"]>>["describe"]>[0]) =>
+        session.action(step.kind)?.describe(step),
       fold: tenant.provider.fold,
       self: await session.self(),
-      ownAccounts: (["read", "ordinary", "privileged"] as const).flatMap((name) => sessions.credentials.accountOf(name) ?? []),
+      ownAccounts: (["read", "ordinary", "privileged"] as const).flatMap(
+        (name) => sessions.credentials.accountOf(name) ?? [],
+      ),
       holders: null,
     };
     const first = compilePlan(intent, taken, facts);
     const guarded = first.ok || first.error.code !== "owners_unreadable" || heldRole === null ? [] : [heldRole];
-    const compiled = guarded.length === 0 ? first : compilePlan(intent, taken, { ...facts, holders: await session.holders(guarded) });
+    const compiled =
+      guarded.length === 0 ? first : compilePlan(intent, taken, { ...facts, holders: await session.holders(guarded) });
     if (!compiled.ok) throw compiled.error;
     return compiled;
   } finally {

@@ -26,7 +26,9 @@ function word(entry: Extract<Event, { kind: "entry" }>["entry"]): { word: string
     case "step.requested":
       return { word: entry.attempt > 1 ? `sending again (attempt ${entry.attempt})` : "sending", detail: null };
     case "step.transport":
-      return entry.reply.kind === "accepted" ? null : { word: `answer: ${entry.reply.kind}`, detail: entry.reply.detail };
+      return entry.reply.kind === "accepted"
+        ? null
+        : { word: `answer: ${entry.reply.kind}`, detail: entry.reply.detail };
     case "step.receipt":
       return { word: entry.receipt.result, detail: entry.receipt.ours ? null : entry.receipt.detail };
     case "step.compensated":
@@ -39,4 +41,3 @@ function word(entry: Extract<Event, { kind: "entry" }>["entry"]): { word: string
       return null;
   }
 }
-

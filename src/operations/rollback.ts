@@ -1,12 +1,12 @@
 import { pendingDecisions } from "../core/approval.ts";
 import { type Card, cardsFor } from "../core/card.ts";
-import { type CompensationLine, compensationLines, type ResidualEffect, residualEffects } from "../core/residue.ts";
 import { settledUndo } from "../core/fold.ts";
+import { type CompensationLine, compensationLines, type ResidualEffect, residualEffects } from "../core/residue.ts";
 import { compensations } from "../core/undo.ts";
-import { invalid } from "../model/errors.ts";
 import type { Payload } from "../model/entry.ts";
+import { invalid } from "../model/errors.ts";
 import type { Desk } from "./desk.ts";
-import { openHere, type OpenedHere } from "./open.ts";
+import { type OpenedHere, openHere } from "./open.ts";
 import { nameOf, type Ran, underLease } from "./run.ts";
 
 export interface RollbackPreview {
@@ -17,11 +17,17 @@ export interface RollbackPreview {
 }
 
 /** Compensates what this operation changed and a read confirmed, newest first; steps 1 to `toStep` are kept. */
-export async function rollbackOperation(desk: Desk, op: string, options: { toStep: number; waitMs: number | null }): Promise<Ran> {
+export async function rollbackOperation(
+  desk: Desk,
+  op: string,
+  options: { toStep: number; waitMs: number | null },
+): Promise<Ran> {
   const opened = await openHere(desk, op);
   const { state } = opened;
   if (options.toStep < 0 || options.toStep > state.steps.length)
-    throw invalid("unknown_step", `There is no step ${options.toStep} to keep; the plan has ${state.steps.length}.`, [{ path: "to-step", code: "unknown_step", found: options.toStep, allowed: `0 to ${state.steps.length}` }]);
+    throw invalid("unknown_step", `There is no step ${options.toStep} to keep; the plan has ${state.steps.length}.`, [
+      { path: "to-step", code: "unknown_step", found: options.toStep, allowed: `0 to ${state.steps.length}` },
+    ]);
   const name = nameOf(desk, opened);
   if (nothingMoves(opened, options.toStep)) return { opened, name, refusal: null };
   return underLease(desk, opened, options.waitMs, begins(opened, options.toStep));
@@ -31,13 +37,17 @@ export async function rollbackOperation(desk: Desk, op: string, options: { toSte
 function nothingMoves({ state }: OpenedHere, toStep: number): boolean {
   if (state.ended !== null) return true;
   if (!state.rollback || state.rollback.toStep > toStep) return false;
-  const doubt = state.steps.some((step) => step.receipt?.result === "unknown" || (step.apply.intent !== null && step.receipt === null));
+  const doubt = state.steps.some(
+    (step) => step.receipt?.result === "unknown" || (step.apply.intent !== null && step.receipt === null),
+  );
   return !doubt && compensations(state).every(({ step }) => step.undone !== null && settledUndo(step.undone.result));
 }
 
 /** The entry that begins a rollback, widens it, or gives what was refused before a new try. */
 function begins({ state }: OpenedHere, toStep: number): Payload[] {
-  const again = state.steps.some((step) => step.undone !== null && !settledUndo(step.undone.result) && step.undone.result !== "unknown");
+  const again = state.steps.some(
+    (step) => step.undone !== null && !settledUndo(step.undone.result) && step.undone.result !== "unknown",
+  );
   if (state.rollback && state.rollback.toStep <= toStep && !again) return [];
   return [{ kind: "op.state", event: "rollback", detail: null, to_step: toStep }];
 }

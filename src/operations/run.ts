@@ -1,21 +1,21 @@
 import { setTimeout as timer } from "node:timers/promises";
 import type { Authority, Refusal } from "../core/approval.ts";
+import { isElevated } from "../core/gates.ts";
 import { guardedRoles, guardStep } from "../core/guards.ts";
 import type { Context } from "../core/move.ts";
 import { limitsFor } from "../core/pace.ts";
-import { isElevated } from "../core/gates.ts";
 import type { OperationState } from "../core/state.ts";
 import { type StateName, stateOf } from "../core/status.ts";
 import type { Payload } from "../model/entry.ts";
 import type { WriteStep } from "../model/plan.ts";
 import type { CredentialClass, Subject } from "../model/provider.ts";
 import { execute, type Log, type Surroundings } from "../runtime/execute.ts";
-import { type Guard, handsOf, type Reach } from "../runtime/perform.ts";
 import type { Lease } from "../runtime/journal/journal.ts";
+import { type Guard, handsOf, type Reach } from "../runtime/perform.ts";
 import { livenessOf, thisProcess } from "../runtime/process.ts";
 import { memoAuthority } from "./authority.ts";
 import type { Desk, TenantDesk } from "./desk.ts";
-import { openHere, type OpenedHere, openOperation } from "./open.ts";
+import { type OpenedHere, openHere, openOperation } from "./open.ts";
 import { progressOf } from "./progress.ts";
 import { openSessions, type Sessions } from "./sessions.ts";
 import { subjectKeys } from "./subject.ts";
@@ -43,7 +43,8 @@ const AT_REST: readonly StateName[] = [
 export async function runOperation(desk: Desk, op: string, options: { waitMs: number | null }): Promise<Ran> {
   const opened = await openHere(desk, op);
   const name = nameOf(desk, opened);
-  if (AT_REST.includes(name) || opened.state.rollback !== null || idle(opened, name)) return { opened, name, refusal: refusalAtRest(opened, name) };
+  if (AT_REST.includes(name) || opened.state.rollback !== null || idle(opened, name))
+    return { opened, name, refusal: refusalAtRest(opened, name) };
   return underLease(desk, opened, options.waitMs, []);
 }
 
@@ -64,7 +65,12 @@ export function nameOf(desk: Desk, { state, authority }: Pick<OpenedHere, "state
 }
 
 /** Takes the lease, appends what began this run, and drives the loop until nothing can move. */
-export async function underLease(desk: Desk, opened: OpenedHere, waitMs: number | null, opening: Payload[]): Promise<Ran> {
+export async function underLease(
+  desk: Desk,
+  opened: OpenedHere,
+  waitMs: number | null,
+  opening: Payload[],
+): Promise<Ran> {
   const { id, plan, planHash, tenant } = opened;
   const journal = desk.journal();
   const { timing } = tenant.resolved;
@@ -111,7 +117,12 @@ function logOf(desk: Desk, tenant: TenantDesk, id: string, lease: Lease): Log {
   };
 }
 
-function surroundings(desk: Desk, tenant: TenantDesk, authority: (state: OperationState) => Authority, patience: number | null): Surroundings {
+function surroundings(
+  desk: Desk,
+  tenant: TenantDesk,
+  authority: (state: OperationState) => Authority,
+  patience: number | null,
+): Surroundings {
   const { shell } = desk;
   const { capabilities } = tenant.provider;
   const context = (state: OperationState): Context => ({
@@ -179,4 +190,3 @@ function guardFor(tenant: TenantDesk, opened: OpenedHere, sessions: Sessions): G
     return refusal && { code: refusal.code, detail: refusal.message };
   };
 }
-

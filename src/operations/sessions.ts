@@ -1,8 +1,8 @@
 import type { CredentialClass, Session } from "../model/provider.ts";
 import type { Transport } from "../model/reply.ts";
+import type { Credentials } from "../runtime/credentials.ts";
 import { openHttp } from "../runtime/http.ts";
 import { reach } from "../runtime/reach.ts";
-import type { Credentials } from "../runtime/credentials.ts";
 import type { Desk, TenantDesk } from "./desk.ts";
 import { instantOf } from "./shell.ts";
 
@@ -17,7 +17,10 @@ export interface Sessions {
 export function openSessions(desk: Desk, tenant: TenantDesk, fingerprintKey: Uint8Array): Sessions {
   const { resolved, provider } = tenant;
   const { baseUrl, credentials } = reach(desk.loaded, resolved, provider.vendorHosts);
-  const held = new Map<CredentialClass, { session: Session; listen: { to: (transport: Transport) => void }; close(): Promise<void> }>();
+  const held = new Map<
+    CredentialClass,
+    { session: Session; listen: { to: (transport: Transport) => void }; close(): Promise<void> }
+  >();
   const begin = (credential: CredentialClass) => {
     const listen = { to: (_transport: Transport) => {} };
     const io = openHttp({

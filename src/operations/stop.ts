@@ -13,7 +13,12 @@ export async function stopOperation(desk: Desk, op: string, reason: string | nul
   const opened = await openHere(desk, op);
   const name = nameOf(desk, opened);
   if (name !== "stopped") {
-    if (FINISHED.includes(name) || opened.state.rollback) throw refused("nothing_to_stop", `${opened.id} is ${name}; there is no future step to stop.`, `provision status ${opened.id}`);
+    if (FINISHED.includes(name) || opened.state.rollback)
+      throw refused(
+        "nothing_to_stop",
+        `${opened.id} is ${name}; there is no future step to stop.`,
+        `provision status ${opened.id}`,
+      );
     desk.journal().append(opened.id, [{ kind: "op.stopped", by: requesterOf(desk.shell.env).id, reason }]);
   }
   const document = await statusOf(desk, opened.id);
@@ -33,9 +38,16 @@ export interface Denied {
 export async function denyOperation(desk: Desk, op: string, reason: string): Promise<Denied> {
   const opened = await openHere(desk, op);
   const { steps, phase } = pendingDecisions(opened.state, desk.shell.now(), opened.authority);
-  if (steps.length > 0 && phase === "apply") desk.journal().append(opened.id, [{ kind: "approval.denied", by: requesterOf(desk.shell.env).id, reason }]);
+  if (steps.length > 0 && phase === "apply")
+    desk.journal().append(opened.id, [{ kind: "approval.denied", by: requesterOf(desk.shell.env).id, reason }]);
   const after = await openHere(desk, opened.id);
   const state = nameOf(desk, after);
   desk.journal().setState(opened.id, state);
-  return { operation_id: opened.id, decided: phase === "apply" ? steps : [], approval_id: null, expires_at: null, state };
+  return {
+    operation_id: opened.id,
+    decided: phase === "apply" ? steps : [],
+    approval_id: null,
+    expires_at: null,
+    state,
+  };
 }

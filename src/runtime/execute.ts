@@ -1,7 +1,7 @@
+import type { Refusal } from "../core/approval.ts";
 import { fold } from "../core/fold.ts";
 import { type Context, instant, type Move } from "../core/move.ts";
 import { next } from "../core/next.ts";
-import type { Refusal } from "../core/approval.ts";
 import { type AnyEntry, begin, type OperationState } from "../core/state.ts";
 import type { Payload } from "../model/entry.ts";
 import { ProvisionError } from "../model/errors.ts";
@@ -11,8 +11,8 @@ import type { Plan } from "../model/plan.ts";
 export interface Log {
   read(): AnyEntry[];
   /**
-   * Durable on return. `ok` is false when somebody else appended since `seq`, or the lease is lost: then an intent
-   * among the payloads was not written, and everything else was.
+   * Durable on return. `ok` is false when somebody else appended since `seq`, or the lease is lost: then replies and
+   * readings were written, and nothing that was decided or concluded.
    */
   append(payloads: Payload[], seq: number): { ok: boolean; entries: AnyEntry[] };
   /** Whether this process may still write intents. */
@@ -34,7 +34,9 @@ export interface Surroundings {
   /** A signal came: settle what is in the air, record it, and leave. */
   interrupted(): boolean;
   /** Each entry once it is durable, and each wait, for progress. */
-  progress(event: { kind: "entry"; entry: AnyEntry; state: OperationState } | { kind: "wait"; until: number; why: string }): void;
+  progress(
+    event: { kind: "entry"; entry: AnyEntry; state: OperationState } | { kind: "wait"; until: number; why: string },
+  ): void;
 }
 
 export interface Run {
@@ -151,9 +153,14 @@ class RunState {
     this.state = this.durable;
     for (const entry of entries) this.io.progress({ kind: "entry", entry, state: this.state });
     if (!ok && !this.log.holds())
-      throw new ProvisionError("lease_lost", 10, `Another executor took over ${this.plan.operation_id}; nothing more was sent from here.`, {
-        hint: `provision status ${this.plan.operation_id}`,
-      });
+      throw new ProvisionError(
+        "lease_lost",
+        10,
+        `Another executor took over ${this.plan.operation_id}; nothing more was sent from here.`,
+        {
+          hint: `provision status ${this.plan.operation_id}`,
+        },
+      );
     return ok;
   }
 }

@@ -1,5 +1,5 @@
-import { instant, type Move } from "../core/move.ts";
 import { type Proof, standing, undoStep } from "../core/kinds.ts";
+import { instant, type Move } from "../core/move.ts";
 import type { OperationState, StepState } from "../core/state.ts";
 import type { Payload } from "../model/entry.ts";
 import { bug } from "../model/errors.ts";
@@ -10,7 +10,11 @@ import type { Reply, Transport } from "../model/reply.ts";
 import type { Hands } from "./execute.ts";
 
 /** Why a write is refused whatever was approved; null where nothing speaks against it. */
-export type Guard = (step: WriteStep, subject: Subject, session: Session) => Promise<{ code: string; detail: string } | null>;
+export type Guard = (
+  step: WriteStep,
+  subject: Subject,
+  session: Session,
+) => Promise<{ code: string; detail: string } | null>;
 
 export interface Reach {
   /** A session of the tenant under one credential class, and every wire attempt that it makes, as it is made. */
@@ -39,7 +43,10 @@ function subjectOf(state: OperationState): Subject {
   return { ...state.plan.subject, ...(state.subjectId === null ? {} : { id: state.subjectId }) };
 }
 
-function target(state: OperationState, move: { step: number; phase: "apply" | "rollback" }): { held: StepState; step: Step } {
+function target(
+  state: OperationState,
+  move: { step: number; phase: "apply" | "rollback" },
+): { held: StepState; step: Step } {
   const held = state.steps.find((candidate) => candidate.plan.step === move.step);
   if (!held) throw bug(`there is no step ${move.step}`);
   if (move.phase === "apply") return { held, step: held.plan };
@@ -54,30 +61,55 @@ function actionFor(session: Session, step: Step): Action {
   return action;
 }
 
-async function observe(reach: Reach, state: OperationState, move: Extract<Move, { kind: "observe" }>): Promise<Payload> {
+async function observe(
+  reach: Reach,
+  state: OperationState,
+  move: Extract<Move, { kind: "observe" }>,
+): Promise<Payload> {
   const reads: Transport[] = [];
   const { held, step } = target(state, move);
-  const action = actionFor(reach.open("read", (transport) => reads.push(transport)), step);
+  const action = actionFor(
+    reach.open("read", (transport) => reads.push(transport)),
+    step,
+  );
   const subject = subjectOf(state);
   const read_at = instant(reach.now());
-  const head = { kind: "step.observed", step: move.step, phase: move.phase, epoch: state.epoch, read_at, reads } as const;
+  const head = {
+    kind: "step.observed",
+    step: move.step,
+    phase: move.phase,
+    epoch: state.epoch,
+    read_at,
+    reads,
+  } as const;
   if (move.purpose === "authorship") {
     const work = move.phase === "apply" ? held.apply : held.undo;
     if (!isWrite(step) || !action.authorship || !work.intent) throw bug("nobody can be asked who made the change");
     return { ...head, purpose: "authorship", reading: await action.authorship(step, subject, work.intent.key) };
   }
   const reading = await action.observe(step, subject);
-  const refusal = move.purpose === "before" && isWrite(step) ? await beforeWrite(reach, state, step, reading, subject) : null;
+  const refusal =
+    move.purpose === "before" && isWrite(step) ? await beforeWrite(reach, state, step, reading, subject) : null;
   return { ...head, purpose: move.purpose, reading, ...(refusal && { refusal }) };
 }
 
 /** Where the next thing may be a write: its credential is loaded, and the guards that no approval lifts are asked. */
-async function beforeWrite(reach: Reach, state: OperationState, step: WriteStep, reading: Reading<Observed>, subject: Subject) {
+async function beforeWrite(
+  reach: Reach,
+  state: OperationState,
+  step: WriteStep,
+  reading: Reading<Observed>,
+  subject: Subject,
+) {
   if (reading.kind === "unreadable" || step.gate === "none") return null;
   if (standing(step, reading as Proof, state.plan.preconditions.account_absent === true) !== "expected") return null;
   const credential = reach.classFor(step);
   await reach.load(credential);
-  return reach.guard(step, subject, reach.open(credential, () => {}));
+  return reach.guard(
+    step,
+    subject,
+    reach.open(credential, () => {}),
+  );
 }
 
 async function send(reach: Reach, state: OperationState, move: Extract<Move, { kind: "send" }>): Promise<Payload> {
@@ -112,9 +144,19 @@ async function attempt(
   if (refresh) await reach.refresh(credential);
   if (!reach.leaseHolds()) return { kind: "not_sent", detail: "the lease does not outlive one request" };
   const action = actionFor(reach.open(credential, onTransport), step);
-  return action.send(step, subject, { key: intent.key, ...(intent.ifVersion === null ? {} : { ifVersion: intent.ifVersion }) });
+  return action.send(step, subject, {
+    key: intent.key,
+    ...(intent.ifVersion === null ? {} : { ifVersion: intent.ifVersion }),
+  });
 }
 
 function neverSent(began: number, ended: number): Transport {
-  return { status: null, provider_request_id: null, started_at: instant(began), duration_ms: Math.max(0, Math.round(ended - began)), fingerprint: "", response: null };
+  return {
+    status: null,
+    provider_request_id: null,
+    started_at: instant(began),
+    duration_ms: Math.max(0, Math.round(ended - began)),
+    fingerprint: "",
+    response: null,
+  };
 }

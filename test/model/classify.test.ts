@@ -53,6 +53,9 @@ describe("what a write got back", () => {
       "Too many requests",
     ])
       expect(replyOf(answer(403, { body: { message } }))).toMatchObject({ kind: "throttled", retryAt: null });
+    expect(replyOf(answer(403, { body: "<h1>API rate limit exceeded</h1>", malformed: true }))).toMatchObject({
+      kind: "throttled",
+    });
     expect(replyOf(answer(403, { body: { code: "userRateLimitExceeded" } }))).toMatchObject({ kind: "throttled" });
     for (const message of ["Blocked by the organisation", "moderate limitations apply", ""])
       expect(replyOf(answer(403, { body: { message } }))).toMatchObject({ kind: "denied" });
@@ -88,7 +91,7 @@ describe("what a write got back", () => {
     );
     expect(told).toEqual({ kind: "conflict", status: 409, code: "http_409", detail: `${"x".repeat(190)} [link] yy` });
     expect(JSON.stringify(replyOf({ kind: "lost", detail: `read ${link}` }))).not.toContain("redeem");
-    for (const body of [undefined, null, "text", 7, { code: 7, message: {} }, { code: "a b" }])
+    for (const body of [undefined, null, 7, { code: 7, message: {} }, { code: "a b" }])
       expect(replyOf(answer(400, { body }))).toEqual({ kind: "rejected", status: 400, code: "http_400", detail: "" });
   });
 

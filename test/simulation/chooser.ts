@@ -14,7 +14,8 @@ export class Odometer implements Chooser {
   pick(n: number, what: string): number {
     const digit = this.digits[this.position];
     if (digit) {
-      if (digit.of !== n) throw new Error(`the history is not reproducible: ${digit.what} had ${digit.of} choices, ${what} has ${n}`);
+      if (digit.of !== n)
+        throw new Error(`the history is not reproducible: ${digit.what} had ${digit.of} choices, ${what} has ${n}`);
       this.position += 1;
       return digit.value;
     }

@@ -1,8 +1,8 @@
 import type { Step } from "../../src/model/plan.ts";
 import type { Chooser } from "./chooser.ts";
 import { judgeHistory, type Violation } from "./invariants.ts";
-import { Player } from "./player.ts";
 import { planOf, worldFor } from "./plans.ts";
+import { Player } from "./player.ts";
 import { type Abilities, SUBJECT, World } from "./world.ts";
 
 export interface Setting {
@@ -30,10 +30,19 @@ function rival(world: World, step: Step, choice: number): void {
   }
   if (target === "account") {
     const { account } = world.truth;
-    if (account) world.truth = { ...world.truth, account: { ...account, status: choice === 0 ? "suspended" : choice === 1 ? "active" : "deleted" } };
+    if (account)
+      world.truth = {
+        ...world.truth,
+        account: { ...account, status: choice === 0 ? "suspended" : choice === 1 ? "active" : "deleted" },
+      };
     return;
   }
-  const wanted = target === "role" ? ["member", "admin", "guest"] : target === "sessions" || target === "credentials" ? ["3", "1", null] : ["yes", "yes", null];
+  const wanted =
+    target === "role"
+      ? ["member", "admin", "guest"]
+      : target === "sessions" || target === "credentials"
+        ? ["3", "1", null]
+        : ["yes", "yes", null];
   world.put(target, wanted[choice] ?? null, "rival");
 }
 
@@ -51,19 +60,29 @@ export async function play(setting: Setting, chooser: Chooser, tally: (invariant
     await back(player, 1);
     await back(player);
   }
-  return { violations: judgeHistory(player, tally), state: player.name, moves: player.moves, story: player.met.join(", ") };
+  return {
+    violations: judgeHistory(player, tally),
+    state: player.name,
+    moves: player.moves,
+    story: player.met.join(", "),
+  };
 }
 
 /** The world begins half true: somebody has already done what this step wants. */
 function alreadySo(world: World, step: Step): void {
-  if (step.kind === "invite") world.truth = { ...world.truth, invitation: { id: "inv_0", status: "pending", role: "guest", by: null, owner: "before" } };
+  if (step.kind === "invite")
+    world.truth = {
+      ...world.truth,
+      invitation: { id: "inv_0", status: "pending", role: "guest", by: null, owner: "before" },
+    };
   else rivalWanted(world, step);
 }
 
 function rivalWanted(world: World, step: Step): void {
   const target = World.target(step);
   if (target === "invitation" || target === "account") return;
-  const value = step.kind === "set_role" ? step.role : step.kind === "add_group" || step.kind === "assign_license" ? "yes" : null;
+  const value =
+    step.kind === "set_role" ? step.role : step.kind === "add_group" || step.kind === "assign_license" ? "yes" : null;
   world.put(target, value, "before");
 }
 

@@ -2,29 +2,164 @@ import type { Plan, Step, WriteStep } from "../../src/model/plan.ts";
 import type { Truth } from "./world.ts";
 import { SUBJECT } from "./world.ts";
 
-const write = { gate: "plan", direction: "raise", reversibility: "reversible", effects: [], credential: "ordinary" } as const;
+const write = {
+  gate: "plan" as const,
+  direction: "raise" as const,
+  reversibility: "reversible" as const,
+  effects: [],
+  credential: "ordinary" as const,
+};
 
 export const ACCEPT_BY = "2026-07-31T10:00:00.000Z";
 
 /** A step of each kind, as the planner makes it. */
 export const STEPS: Record<string, (step: number) => Step> = {
-  invite: (step) => ({ ...write, step, kind: "invite", send_email: false, role: "guest", accept_by: ACCEPT_BY, expects: { account: "absent" }, reversibility: "compensable", undo: { kind: "cancel_invitation", while: "pending" } }),
-  wait: (step) => ({ step, kind: "wait_for_acceptance", on_deadline: "stop", gate: "none", reversibility: "read_only" }),
-  role: (step) => ({ ...write, step, kind: "set_role", role: "member", expects: { role: "guest" }, undo: { kind: "set_role", role: "guest" } }),
-  lower: (step) => ({ ...write, step, kind: "set_role", role: "guest", direction: "reduce", expects: { role: "member" }, undo: { kind: "set_role", role: "member" } }),
-  group: (step) => ({ ...write, step, kind: "add_group", group: { name: "engineering", id: "g1" }, expects: { member: false }, undo: { kind: "remove_group" } }),
-  sensitive: (step) => ({ ...write, step, kind: "add_group", group: { name: "on-call", id: "g2" }, gate: "call", expects: { member: false }, undo: { kind: "remove_group" } }),
-  ungroup: (step) => ({ ...write, step, kind: "remove_group", group: { name: "engineering", id: "g1" }, direction: "reduce", expects: { member: true }, undo: { kind: "add_group" } }),
-  license: (step) => ({ ...write, step, kind: "assign_license", license: { name: "pro", id: "l1" }, requires: ["engineering"], expects: { assigned: false }, undo: { kind: "remove_license" } }),
-  unlicense: (step) => ({ ...write, step, kind: "remove_license", license: { name: "pro", id: "l1" }, direction: "reduce", expects: { assigned: true }, undo: { kind: "assign_license" } }),
-  suspend: (step) => ({ ...write, step, kind: "suspend_account", direction: "reduce", expects: { account: "active" }, undo: { kind: "restore_account" } }),
-  restore: (step) => ({ ...write, step, kind: "restore_account", expects: { account: "suspended" }, undo: { kind: "suspend_account" } }),
-  remove: (step) => ({ ...write, step, kind: "remove_member", direction: "reduce", gate: "call", reversibility: "irreversible", expects: { account: "active" }, undo: null }),
-  delete: (step) => ({ ...write, step, kind: "delete_account", direction: "reduce", gate: "call", reversibility: "irreversible", expects: { account: "active" }, undo: null }),
-  create: (step) => ({ ...write, step, kind: "create_account", expects: { account: "absent" }, undo: { kind: "suspend_account" } }),
-  cancel: (step) => ({ ...write, step, kind: "cancel_invitation", direction: "reduce", reversibility: "irreversible", expects: { invitation: "pending" }, undo: null }),
-  sessions: (step) => ({ ...write, step, kind: "revoke_sessions", direction: "reduce", reversibility: "irreversible", undo: null }),
-  credentials: (step) => ({ ...write, step, kind: "revoke_credentials", direction: "reduce", reversibility: "irreversible", undo: null }),
+  invite: (step) => ({
+    ...write,
+    step,
+    kind: "invite",
+    send_email: false,
+    role: "guest",
+    accept_by: ACCEPT_BY,
+    expects: { account: "absent" },
+    reversibility: "compensable",
+    undo: { kind: "cancel_invitation", while: "pending" },
+  }),
+  wait: (step) => ({
+    step,
+    kind: "wait_for_acceptance",
+    on_deadline: "stop",
+    gate: "none",
+    reversibility: "read_only",
+  }),
+  role: (step) => ({
+    ...write,
+    step,
+    kind: "set_role",
+    role: "member",
+    expects: { role: "guest" },
+    undo: { kind: "set_role", role: "guest" },
+  }),
+  lower: (step) => ({
+    ...write,
+    step,
+    kind: "set_role",
+    role: "guest",
+    direction: "reduce",
+    expects: { role: "member" },
+    undo: { kind: "set_role", role: "member" },
+  }),
+  group: (step) => ({
+    ...write,
+    step,
+    kind: "add_group",
+    group: { name: "engineering", id: "g1" },
+    expects: { member: false },
+    undo: { kind: "remove_group" },
+  }),
+  sensitive: (step) => ({
+    ...write,
+    step,
+    kind: "add_group",
+    group: { name: "on-call", id: "g2" },
+    gate: "call",
+    expects: { member: false },
+    undo: { kind: "remove_group" },
+  }),
+  ungroup: (step) => ({
+    ...write,
+    step,
+    kind: "remove_group",
+    group: { name: "engineering", id: "g1" },
+    direction: "reduce",
+    expects: { member: true },
+    undo: { kind: "add_group" },
+  }),
+  license: (step) => ({
+    ...write,
+    step,
+    kind: "assign_license",
+    license: { name: "pro", id: "l1" },
+    requires: ["engineering"],
+    expects: { assigned: false },
+    undo: { kind: "remove_license" },
+  }),
+  unlicense: (step) => ({
+    ...write,
+    step,
+    kind: "remove_license",
+    license: { name: "pro", id: "l1" },
+    direction: "reduce",
+    expects: { assigned: true },
+    undo: { kind: "assign_license" },
+  }),
+  suspend: (step) => ({
+    ...write,
+    step,
+    kind: "suspend_account",
+    direction: "reduce",
+    expects: { account: "active" },
+    undo: { kind: "restore_account" },
+  }),
+  restore: (step) => ({
+    ...write,
+    step,
+    kind: "restore_account",
+    expects: { account: "suspended" },
+    undo: { kind: "suspend_account" },
+  }),
+  remove: (step) => ({
+    ...write,
+    step,
+    kind: "remove_member",
+    direction: "reduce",
+    gate: "call",
+    reversibility: "irreversible",
+    expects: { account: "active" },
+    undo: null,
+  }),
+  delete: (step) => ({
+    ...write,
+    step,
+    kind: "delete_account",
+    direction: "reduce",
+    gate: "call",
+    reversibility: "irreversible",
+    expects: { account: "active" },
+    undo: null,
+  }),
+  create: (step) => ({
+    ...write,
+    step,
+    kind: "create_account",
+    expects: { account: "absent" },
+    undo: { kind: "suspend_account" },
+  }),
+  cancel: (step) => ({
+    ...write,
+    step,
+    kind: "cancel_invitation",
+    direction: "reduce",
+    reversibility: "irreversible",
+    expects: { invitation: "pending" },
+    undo: null,
+  }),
+  sessions: (step) => ({
+    ...write,
+    step,
+    kind: "revoke_sessions",
+    direction: "reduce",
+    reversibility: "irreversible",
+    undo: null,
+  }),
+  credentials: (step) => ({
+    ...write,
+    step,
+    kind: "revoke_credentials",
+    direction: "reduce",
+    reversibility: "irreversible",
+    undo: null,
+  }),
 };
 
 export function planOf(names: readonly string[], accountAbsent: boolean): Plan {
@@ -64,7 +199,8 @@ export function worldFor(plan: Plan): Truth {
   let version = 1;
   for (const step of plan.steps) {
     const target = targetName(step);
-    if (target && !(target in things)) things[target] = { value: valueBefore(step as WriteStep), version: version++, owner: "before" };
+    if (target && !(target in things))
+      things[target] = { value: valueBefore(step as WriteStep), version: version++, owner: "before" };
   }
   return {
     account: joins || cancels ? null : { id: "usr_1", email: SUBJECT, status: suspended ? "suspended" : "active" },
@@ -85,6 +221,7 @@ function targetName(step: Step): string | null {
 function valueBefore(step: WriteStep): string | null {
   if (step.kind === "revoke_sessions" || step.kind === "revoke_credentials") return "2";
   if (step.kind === "set_role") return step.expects.role;
-  if ("member" in (("expects" in step && step.expects) || {})) return (step as { expects: { member: boolean } }).expects.member ? "yes" : null;
+  if ("member" in (("expects" in step && step.expects) || {}))
+    return (step as { expects: { member: boolean } }).expects.member ? "yes" : null;
   return (step as { expects: { assigned: boolean } }).expects.assigned ? "yes" : null;
 }

@@ -10,22 +10,14 @@ import { type StateName, stateOf } from "../../src/core/status.ts";
 import type { Payload, Phase } from "../../src/model/entry.ts";
 import { isWrite, type Plan, type Step } from "../../src/model/plan.ts";
 import type { Observed, Reading } from "../../src/model/reading.ts";
-import type { Reply, Transport } from "../../src/model/reply.ts";
+import type { Transport } from "../../src/model/reply.ts";
 import { execute, type Hands, type Log, type Surroundings } from "../../src/runtime/execute.ts";
 import type { Chooser } from "./chooser.ts";
-import { type Truth, World } from "./world.ts";
-
-/** The process dies here: what it held in memory is gone. */
-export class Crash extends Error {}
+import { Crash, READ_FAULTS, SEND_FAULTS, TIMING, wire } from "./faults.ts";
+import type { Truth, World } from "./world.ts";
 
 export const START = Date.parse("2026-07-24T10:00:00.000Z");
 export const PLAN_HASH = `sha256:${"a".repeat(64)}`;
-const TIMING = { requestMs: 500, settleMs: 100 };
-
-/** What may go wrong at one point; index 0 is the ordinary course. */
-const SEND_FAULTS = ["ok", "lost_before", "lost_after", "late", "not_sent", "throttled", "500_applied", "500_not", "403", "403_applied", "401", "409", "422", "404", "202_never", "200_never", "crash_before", "crash_after", "rival_before"] as const;
-const READ_FAULTS = ["ok", "stale", "unreadable", "crash_before", "crash_after", "rival"] as const;
-export type SendFault = (typeof SEND_FAULTS)[number];
 
 export interface Options {
   /** How many adversities one history may hold. */
@@ -81,7 +73,12 @@ export class Player {
   }
 
   write(payloads: Payload[]): AnyEntry[] {
-    const added = payloads.map((payload, i) => ({ ...payload, seq: this.entries.length + 1 + i, at: instant(this.clock), op: this.plan.operation_id }));
+    const added = payloads.map((payload, i) => ({
+      ...payload,
+      seq: this.entries.length + 1 + i,
+      at: instant(this.clock),
+      op: this.plan.operation_id,
+    }));
     // A process that died after the commit and one that died before it leave different journals; both are played.
     this.entries.push(...added);
     return added;
@@ -89,13 +86,22 @@ export class Player {
 
   authority(): Authority {
     const approvals = new Map<string, Refusal | null>();
-    for (const entry of this.entries) if (entry.kind === "approval.recorded") approvals.set(entry.approval.approval_id, null);
+    for (const entry of this.entries)
+      if (entry.kind === "approval.recorded") approvals.set(entry.approval.approval_id, null);
     return { approvals, denied: new Map() };
   }
 
   private context(): Context {
     const { keys, ifMatch, authorship } = this.world.abilities;
-    return { now: this.clock, limits: limitsFor(TIMING), keys, ifMatch, authorship, authority: this.authority(), patienceUntil: null };
+    return {
+      now: this.clock,
+      limits: limitsFor(TIMING),
+      keys,
+      ifMatch,
+      authorship,
+      authority: this.authority(),
+      patienceUntil: null,
+    };
   }
 
   /** A person decides everything that can be decided now. */
@@ -154,7 +160,10 @@ export class Player {
       append: (payloads, seq) => {
         const moved = (this.entries.at(-1)?.seq ?? 0) !== seq;
         const fenced = mine !== this.epoch;
-        const kept = moved || fenced ? payloads.filter((payload) => payload.kind !== "step.requested") : payloads;
+        const kept =
+          moved || fenced
+            ? payloads.filter(({ kind }) => kind === "step.transport" || kind === "step.observed")
+            : payloads;
         return { ok: !moved && !fenced, entries: this.write(kept) };
       },
       holds: () => mine === this.epoch,
@@ -205,7 +214,14 @@ export class Player {
 
   private observe(state: OperationState, move: Extract<Move, { kind: "observe" }>): Payload {
     const step = this.step(state, move.step, move.phase);
-    const head = { kind: "step.observed", step: move.step, phase: move.phase, epoch: state.epoch, read_at: instant(this.clock), reads: [] as Transport[] } as const;
+    const head = {
+      kind: "step.observed",
+      step: move.step,
+      phase: move.phase,
+      epoch: state.epoch,
+      read_at: instant(this.clock),
+      reads: [] as Transport[],
+    } as const;
     if (move.purpose === "authorship") {
       const held = state.steps[move.step - 1];
       const key = (move.phase === "apply" ? held?.apply : held?.undo)?.intent?.key ?? "";
@@ -216,7 +232,9 @@ export class Player {
     if (fault === "crash_before") throw new Crash();
     if (fault === "rival") this.rival(step);
     const reading: Reading<Observed> =
-      fault === "unreadable" ? { kind: "unreadable", reason: "forbidden", detail: "403" } : this.world.read(step, fault === "stale" ? this.world.before : undefined);
+      fault === "unreadable"
+        ? { kind: "unreadable", reason: "forbidden", detail: "403" }
+        : this.world.read(step, fault === "stale" ? this.world.before : undefined);
     this.tick(1);
     if (fault === "crash_after") throw new Crash();
     return { ...head, purpose: move.purpose, reading };
@@ -232,68 +250,38 @@ export class Player {
     const work = move.phase === "apply" ? held?.apply : held?.undo;
     const intent = work?.intent;
     if (!isWrite(step) || !intent || !work) throw new Error("a send without an intent");
-    const durable = this.entries.some((entry) => entry.kind === "step.requested" && entry.key === intent.key && entry.attempt === intent.attempt);
+    const durable = this.entries.some(
+      (entry) => entry.kind === "step.requested" && entry.key === intent.key && entry.attempt === intent.attempt,
+    );
     if (!durable) throw new Error("promise 2: sent before its intent was durable");
     const started = this.clock;
     const deliver = () => this.world.write(step, intent.key, intent.ifVersion, this.clock);
     const fault = SEND_FAULTS[this.adversity(SEND_FAULTS, `${move.phase} send ${move.step}`)] ?? "ok";
-    const reply = this.wire(fault, step, deliver);
+    const reply = wire(fault, {
+      deliver,
+      rival: () => this.rival(step),
+      later: (ms, run) => this.late.push({ at: this.clock + ms, run }),
+      now: this.clock,
+    });
     this.tick(2);
     const status = "status" in reply ? (reply.status ?? null) : null;
-    const transport: Transport = { status, provider_request_id: `req_${started}`, started_at: instant(started), duration_ms: this.clock - started, fingerprint: "", response: null };
-    return { kind: "step.transport", step: move.step, phase: move.phase, try: work.try, attempt: intent.attempt, epoch: state.epoch, reply, transport };
-  }
-
-  private wire(fault: SendFault, step: Step, deliver: () => Reply): Reply {
-    const lost: Reply = { kind: "lost", detail: "cut off" };
-    switch (fault) {
-      case "ok":
-        return deliver();
-      case "rival_before":
-        this.rival(step);
-        return deliver();
-      case "lost_before":
-        return lost;
-      case "lost_after":
-        deliver();
-        return lost;
-      case "late":
-        this.late.push({ at: this.clock + TIMING.requestMs - 10, run: () => deliver() });
-        return lost;
-      case "not_sent":
-        return { kind: "not_sent", detail: "refused" };
-      case "throttled":
-        return { kind: "throttled", status: 429, retryAt: instant(this.clock + 1000), detail: "slow down" };
-      case "500_applied":
-        deliver();
-        return { kind: "lost", status: 500, detail: "server error" };
-      case "500_not":
-        return { kind: "lost", status: 500, detail: "server error" };
-      case "403":
-        return { kind: "denied", status: 403, code: "forbidden", detail: "no authority" };
-      case "403_applied":
-        deliver();
-        return { kind: "denied", status: 403, code: "forbidden", detail: "no authority" };
-      case "401":
-        return { kind: "denied", status: 401, code: "unauthenticated", detail: "expired" };
-      case "409":
-        return { kind: "conflict", status: 409, code: "conflict", detail: "conflict" };
-      case "422":
-        return { kind: "rejected", status: 422, code: "invalid", detail: "invalid" };
-      case "404":
-        return { kind: "gone", status: 404, code: "not_found", detail: "not found" };
-      case "202_never":
-        return { kind: "accepted", status: 202, asynchronous: true };
-      case "200_never":
-        return { kind: "accepted", status: 200 };
-      case "crash_before":
-        throw new Crash();
-      case "crash_after":
-        deliver();
-        throw new Crash();
-      default:
-        fault satisfies never;
-        return lost;
-    }
+    const transport: Transport = {
+      status,
+      provider_request_id: `req_${started}`,
+      started_at: instant(started),
+      duration_ms: this.clock - started,
+      fingerprint: "",
+      response: null,
+    };
+    return {
+      kind: "step.transport",
+      step: move.step,
+      phase: move.phase,
+      try: work.try,
+      attempt: intent.attempt,
+      epoch: state.epoch,
+      reply,
+      transport,
+    };
   }
 }

@@ -31,7 +31,13 @@ export interface Abilities {
 /** The whole truth about one subject on one tenant. Replaced, never changed in place, so that the past can be read. */
 export interface Truth {
   account: { id: string; email: string; status: "active" | "suspended" | "deleted" } | null;
-  invitation: { id: string; status: InvitationStatus; role: string; by: { id: string; email: string } | null; owner: Owner } | null;
+  invitation: {
+    id: string;
+    status: InvitationStatus;
+    role: string;
+    by: { id: string; email: string } | null;
+    owner: Owner;
+  } | null;
   things: Readonly<Record<string, Thing>>;
 }
 
@@ -62,7 +68,8 @@ export class World {
     if (step.kind === "set_role") return "role";
     if (step.kind === "revoke_sessions") return "sessions";
     if (step.kind === "revoke_credentials") return "credentials";
-    if (step.kind === "invite" || step.kind === "cancel_invitation" || step.kind === "wait_for_acceptance") return "invitation";
+    if (step.kind === "invite" || step.kind === "cancel_invitation" || step.kind === "wait_for_acceptance")
+      return "invitation";
     return "account";
   }
 
@@ -71,7 +78,13 @@ export class World {
     const target = World.target(step);
     if (target === "invitation") {
       const { invitation, account } = truth;
-      const view = invitation && { id: invitation.id, status: invitation.status, role: invitation.role, accepted_by: invitation.by, mailed: false };
+      const view = invitation && {
+        id: invitation.id,
+        status: invitation.status,
+        role: invitation.role,
+        accepted_by: invitation.by,
+        mailed: false,
+      };
       const holder = account && account.email === SUBJECT ? account : null;
       return { kind: "found", value: { of: "invitation", invitation: view, account: holder } };
     }
@@ -83,7 +96,8 @@ export class World {
     if (thing === undefined || thing.value === null) return { kind: "absent", proof: "exact" };
     const version = `"${thing.version}"`;
     if (target === "role") return { kind: "found", value: { of: "role", role: thing.value }, version };
-    if (target === "sessions" || target === "credentials") return { kind: "found", value: { of: target, count: Number(thing.value) }, version };
+    if (target === "sessions" || target === "credentials")
+      return { kind: "found", value: { of: target, count: Number(thing.value) }, version };
     return target.startsWith("group")
       ? { kind: "found", value: { of: "membership", member: true }, version }
       : { kind: "found", value: { of: "license", assigned: true }, version };
@@ -114,7 +128,12 @@ export class World {
   private perform(step: WriteStep, key: string, ifVersion: string | null, at: number): Reply {
     const target = World.target(step);
     if (target === "invitation") return this.invite(step, key, at);
-    const conflict: Reply = { kind: "conflict", status: 412, code: "precondition_failed", detail: "the version differs" };
+    const conflict: Reply = {
+      kind: "conflict",
+      status: 412,
+      code: "precondition_failed",
+      detail: "the version differs",
+    };
     if (target === "account") return this.account(step, key, at);
     const thing = this.truth.things[target] ?? { value: null, version: 0, owner: "before" };
     if (ifVersion !== null && this.abilities.ifMatch && ifVersion !== `"${thing.version}"`) return conflict;
@@ -133,15 +152,18 @@ export class World {
     const { invitation, account } = this.truth;
     const from: Thing = { value: invitation?.status ?? null, version: 0, owner: invitation?.owner ?? "before" };
     if (step.kind === "invite") {
-      if (account) return { kind: "conflict", status: 409, code: "already_member", detail: "the address has an account" };
-      if (invitation?.status === "pending") return { kind: "conflict", status: 409, code: "already_invited", detail: "an invitation is open" };
+      if (account)
+        return { kind: "conflict", status: 409, code: "already_member", detail: "the address has an account" };
+      if (invitation?.status === "pending")
+        return { kind: "conflict", status: 409, code: "already_invited", detail: "an invitation is open" };
       const id = `inv_${++this.versions}`;
       this.truth = { ...this.truth, invitation: { id, status: "pending", role: step.role, by: null, owner: "us" } };
       this.mails += step.send_email ? 1 : 0;
       this.applied.push({ key, step: step.step, target: "invitation", from, to: "pending", at });
       return { kind: "accepted", status: 201, remoteId: id };
     }
-    if (invitation?.status !== "pending") return { kind: "conflict", status: 409, code: "not_pending", detail: "the invitation is not open" };
+    if (invitation?.status !== "pending")
+      return { kind: "conflict", status: 409, code: "not_pending", detail: "the invitation is not open" };
     this.truth = { ...this.truth, invitation: { ...invitation, status: "cancelled" } };
     this.applied.push({ key, step: step.step, target: "invitation", from, to: "cancelled", at });
     return { kind: "accepted", status: 200 };
@@ -150,7 +172,12 @@ export class World {
   private account(step: WriteStep, key: string, at: number): Reply {
     const { account } = this.truth;
     const from: Thing = { value: account?.status ?? null, version: 0, owner: "before" };
-    const to = step.kind === "suspend_account" ? "suspended" : step.kind === "delete_account" || step.kind === "remove_member" ? "deleted" : "active";
+    const to =
+      step.kind === "suspend_account"
+        ? "suspended"
+        : step.kind === "delete_account" || step.kind === "remove_member"
+          ? "deleted"
+          : "active";
     if (step.kind === "create_account") {
       if (account) return { kind: "conflict", status: 409, code: "already_exists", detail: "there is an account" };
       this.truth = { ...this.truth, account: { id: `usr_${++this.versions}`, email: SUBJECT, status: "active" } };
@@ -165,7 +192,10 @@ export class World {
 
   put(target: string, value: string | null, owner: Owner): void {
     this.before = this.truth;
-    this.truth = { ...this.truth, things: { ...this.truth.things, [target]: { value, version: ++this.versions, owner } } };
+    this.truth = {
+      ...this.truth,
+      things: { ...this.truth.things, [target]: { value, version: ++this.versions, owner } },
+    };
   }
 
   /** The invited person, or somebody else, accepts. */

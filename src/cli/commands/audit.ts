@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { verifyHere } from "../../operations/audit.ts";
-import type { CommandModule } from "../commands.ts";
+import type { CommandModule } from "../context.ts";
 import { textOption } from "../options.ts";
 
 const EXAMPLES = `
@@ -25,7 +25,7 @@ export const define: CommandModule["define"] = (command, action) => {
         out.answer(found, () =>
           [
             ...found.problems.map(({ code, seq }) => `${code}${seq === null ? "" : ` at entry ${seq}`}`),
-            `${found.ok ? "OK" : "DAMAGED"}  ${found.entries} entries, head ${found.head}, ${found.entries - found.anchored} not anchored yet`,
+            `${found.ok ? "OK" : "DAMAGED"}  ${found.entries} entries, head ${found.head === null ? "none" : found.head.root}, ${found.entries - found.anchored} not anchored yet`,
           ].join("\n"),
         );
         return found.ok ? 0 : 9;

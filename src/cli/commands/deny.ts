@@ -1,7 +1,7 @@
 import { STATES } from "../../core/status.ts";
 import { openDesk } from "../../operations/desk.ts";
 import { denyOperation } from "../../operations/stop.ts";
-import type { CommandModule } from "../commands.ts";
+import type { CommandModule } from "../context.ts";
 
 const EXAMPLES = `
 Before anything was changed the operation is then cancelled, later it is stopped.
@@ -21,7 +21,11 @@ export const define: CommandModule["define"] = (command, action) => {
         const desk = openDesk(shell);
         try {
           const denied = await denyOperation(desk, op as string, String(options.reason));
-          out.answer(denied, () => (denied.decided.length === 0 ? `Nothing is to be decided now.\nSTATE ${denied.state}` : `Denied steps ${denied.decided.join(", ")}.\nSTATE ${denied.state}`));
+          out.answer(denied, () =>
+            denied.decided.length === 0
+              ? `Nothing is to be decided now.\nSTATE ${denied.state}`
+              : `Denied steps ${denied.decided.join(", ")}.\nSTATE ${denied.state}`,
+          );
           return options.exitCode === true ? STATES[denied.state] : 0;
         } finally {
           desk.close();

@@ -2,7 +2,7 @@ import { STATES } from "../../core/status.ts";
 import { openDesk } from "../../operations/desk.ts";
 import { readRequest, writePlan } from "../../operations/files.ts";
 import { planRequest } from "../../operations/plan.ts";
-import type { CommandModule } from "../commands.ts";
+import type { CommandModule } from "../context.ts";
 import { textOption } from "../options.ts";
 import { plannedText } from "../views/plan.ts";
 
@@ -27,14 +27,20 @@ export const define: CommandModule["define"] = (command, action) => {
         const desk = openDesk(shell);
         try {
           const request = await readRequest(desk, file as string);
-          const planned = await planRequest(desk, request, { dryRun: options.dryRun === true, fresh: options.new === true });
+          const planned = await planRequest(desk, request, {
+            dryRun: options.dryRun === true,
+            fresh: options.new === true,
+          });
           const target = textOption(options.out);
           if (target !== null) writePlan(desk, target, planned.planBytes);
           for (const notice of planned.notices) out.say(`Note: ${notice}`);
-          if (planned.existing) out.say(`Note: this was planned before and is not finished; --new makes another operation.`);
+          if (planned.existing)
+            out.say(`Note: this was planned before and is not finished; --new makes another operation.`);
           const { operation_id, plan_hash, state, plan, cards } = planned;
           const ids = operation_id === null ? {} : { operation_id };
-          out.answer({ schema: "provision.planned/v1", ...ids, plan_hash, state, plan, cards }, () => plannedText(planned));
+          out.answer({ schema: "provision.planned/v1", ...ids, plan_hash, state, plan, cards }, () =>
+            plannedText(planned),
+          );
           return options.exitCode === true ? STATES[state] : 0;
         } finally {
           desk.close();

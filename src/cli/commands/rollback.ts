@@ -1,7 +1,7 @@
 import { openDesk } from "../../operations/desk.ts";
 import { previewRollback, type RollbackPreview, rollbackOperation } from "../../operations/rollback.ts";
 import { documentOf } from "../../operations/status.ts";
-import type { CommandModule } from "../commands.ts";
+import type { CommandModule } from "../context.ts";
 import { finishRun } from "../finish.ts";
 import { numberOption } from "../options.ts";
 import { cardsText } from "../views/plan.ts";
@@ -40,8 +40,16 @@ export const define: CommandModule["define"] = (command, action) => {
 };
 
 function previewText({ compensations, residual_effects, cards }: RollbackPreview): string {
-  const rows = compensations.map((line) => [String(line.step), [line.action, line.target, line.value].filter(Boolean).join(" "), line.gate === "call" ? "asks" : "covered", line.detail ?? ""]);
-  const table = rows.length === 0 ? "There is nothing to take back." : columns(["STEP", "COMPENSATION", "GATE", ""], rows, [6, 27, 9]);
+  const rows = compensations.map((line) => [
+    String(line.step),
+    [line.action, line.target, line.value].filter(Boolean).join(" "),
+    line.gate === "call" ? "asks" : "covered",
+    line.detail ?? "",
+  ]);
+  const table =
+    rows.length === 0
+      ? "There is nothing to take back."
+      : columns(["STEP", "COMPENSATION", "GATE", ""], rows, [6, 27, 9]);
   const remains = residual_effects.map((effect) => `remains  step ${effect.step}: ${effect.text}`);
   return [table, ...remains, ...(cards.length === 0 ? [] : ["", cardsText(cards)])].join("\n");
 }

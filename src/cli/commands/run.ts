@@ -2,7 +2,7 @@ import { openDesk } from "../../operations/desk.ts";
 import { retryStep } from "../../operations/retry.ts";
 import { runOperation } from "../../operations/run.ts";
 import { documentOf } from "../../operations/status.ts";
-import type { CommandModule } from "../commands.ts";
+import type { CommandModule } from "../context.ts";
 import { finishRun } from "../finish.ts";
 import { durationOption, numberOption } from "../options.ts";
 

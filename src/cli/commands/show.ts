@@ -4,7 +4,7 @@ import { openDesk } from "../../operations/desk.ts";
 import { writePlan } from "../../operations/files.ts";
 import { openHere } from "../../operations/open.ts";
 import { nameOf } from "../../operations/run.ts";
-import type { CommandModule } from "../commands.ts";
+import type { CommandModule } from "../context.ts";
 import { textOption } from "../options.ts";
 import { plannedText } from "../views/plan.ts";
 
@@ -31,7 +31,9 @@ export const define: CommandModule["define"] = (command, action) => {
           if (target !== null) writePlan(desk, target, opened.planBytes);
           const { id: operation_id, planHash: plan_hash, plan, planBytes } = opened;
           const shown = { operation_id, plan_hash, state, plan, planBytes, cards, notices: [], existing: true };
-          out.answer({ schema: "provision.planned/v1", operation_id, plan_hash, state, plan, cards }, () => plannedText(shown));
+          out.answer({ schema: "provision.planned/v1", operation_id, plan_hash, state, plan, cards }, () =>
+            plannedText(shown),
+          );
           return options.exitCode === true ? STATES[state] : 0;
         } finally {
           desk.close();

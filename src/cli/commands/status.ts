@@ -1,7 +1,7 @@
 import { STATES } from "../../core/status.ts";
 import { openDesk } from "../../operations/desk.ts";
 import { statusOf } from "../../operations/status.ts";
-import type { CommandModule } from "../commands.ts";
+import type { CommandModule } from "../context.ts";
 import { statusNotes, statusTable } from "../views/status.ts";
 
 const EXAMPLES = `

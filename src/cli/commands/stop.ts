@@ -1,7 +1,7 @@
 import { STATES } from "../../core/status.ts";
 import { openDesk } from "../../operations/desk.ts";
 import { stopOperation } from "../../operations/stop.ts";
-import type { CommandModule } from "../commands.ts";
+import type { CommandModule } from "../context.ts";
 import { textOption } from "../options.ts";
 import { statusNotes, statusTable } from "../views/status.ts";
 

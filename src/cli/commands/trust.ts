@@ -1,5 +1,5 @@
 import { trustHere } from "../../operations/trust.ts";
-import type { CommandModule } from "../commands.ts";
+import type { CommandModule } from "../context.ts";
 
 const EXAMPLES = `
 A configuration that is found by walking up may have come with a clone. Until it is trusted, its commands, foreign

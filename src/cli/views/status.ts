@@ -4,7 +4,12 @@ import { columns } from "./table.ts";
 
 /** The table of the steps, and the state as its last line. */
 export function statusTable(document: OperationDocument): string {
-  const rows = document.steps.map((step) => [String(step.step), [step.action, step.target].filter(Boolean).join(" "), step.result, step.undo]);
+  const rows = document.steps.map((step) => [
+    String(step.step),
+    [step.action, step.target].filter(Boolean).join(" "),
+    step.result,
+    step.undo,
+  ]);
   return `${columns(["STEP", "ACTION", "RESULT", "UNDO"], rows, [6, 27, 18])}\nSTATE ${document.state}`;
 }
 
@@ -14,9 +19,20 @@ export function statusNotes(document: OperationDocument): string {
   const say = (label: string, text: string) => lines.push(`${label.padEnd(13)}${escapeText(text)}`);
   const { subject } = document;
   say("operation", `${document.operation_id} on ${document.tenant}, as of ${document.as_of}`);
-  say("subject", [subject.email ?? subject.login ?? subject.id ?? "", subject.remote_id === null ? "not bound to an account yet" : subject.remote_id].join(", "));
+  say(
+    "subject",
+    [
+      subject.email ?? subject.login ?? subject.id ?? "",
+      subject.remote_id === null ? "not bound to an account yet" : subject.remote_id,
+    ].join(", "),
+  );
   say("has now", hasNow(document));
-  say("in flight", document.in_flight ? `step ${document.in_flight.step} (${document.in_flight.action}) since ${document.in_flight.since}` : "nothing");
+  say(
+    "in flight",
+    document.in_flight
+      ? `step ${document.in_flight.step} (${document.in_flight.action}) since ${document.in_flight.since}`
+      : "nothing",
+  );
   if (document.blocked) {
     const { step, code, by, detail, until } = document.blocked;
     const at = document.steps.find((one) => one.step === step)?.transport;
@@ -24,10 +40,17 @@ export function statusNotes(document: OperationDocument): string {
     say("stands at", `step ${step}: ${code}, by the ${by}${request}${until === null ? "" : `, until ${until}`}`);
     if (detail) say("", detail);
   }
-  for (const approval of document.approvals) say("approved", `steps ${approval.steps.join(", ")} (${approval.phase}) by ${approval.approver}, until ${approval.not_after}`);
+  for (const approval of document.approvals)
+    say(
+      "approved",
+      `steps ${approval.steps.join(", ")} (${approval.phase}) by ${approval.approver}, until ${approval.not_after}`,
+    );
   for (const line of document.compensations) {
     const what = [line.action, line.target, line.value].filter(Boolean).join(" ");
-    say("way back", `step ${line.step}: ${what}${line.result === null ? "" : `, ${line.result}`}${line.detail === null ? "" : ` (${line.detail})`}`);
+    say(
+      "way back",
+      `step ${line.step}: ${what}${line.result === null ? "" : `, ${line.result}`}${line.detail === null ? "" : ` (${line.detail})`}`,
+    );
   }
   for (const effect of document.residual_effects) say("remains", `step ${effect.step}: ${effect.text}`);
   for (const next of document.next) lines.push("", `  ${next.command}`, `    ${next.effect}; needs ${next.needs}`);
@@ -42,10 +65,17 @@ function hasNow(document: OperationDocument): string {
     if (step.action === "role.set" && typeof step.observed.role === "string") return [`role ${step.observed.role}`];
     if (step.observed.member === true && step.target) return [`group ${step.target}`];
     if (step.observed.assigned === true && step.target) return [`licence ${step.target}`];
-    if (step.action === "invitation.create" && typeof step.observed.invitation === "string" && document.subject.remote_id === null) return [`invitation ${step.observed.invitation}`];
+    if (
+      step.action === "invitation.create" &&
+      typeof step.observed.invitation === "string" &&
+      document.subject.remote_id === null
+    )
+      return [`invitation ${step.observed.invitation}`];
     return [];
   });
-  const role = document.compensations.find((line) => line.action === "role.set" && (line.result === "undone" || line.result === "already gone"));
+  const role = document.compensations.find(
+    (line) => line.action === "role.set" && (line.result === "undone" || line.result === "already gone"),
+  );
   if (role?.value) held.unshift(`role ${role.value}`);
   return held.length === 0 ? "nothing that this operation has seen" : held.join(", ");
 }

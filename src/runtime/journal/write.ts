@@ -30,10 +30,10 @@ export interface AppendOptions {
   state?: string;
 }
 
-/** `ok: false`: the operation went on meanwhile or the lease is lost. No intent was written; read again and decide anew. */
+/** `ok: false`: the operation went on meanwhile or the lease is lost. Read again and decide anew. */
 export interface Appended {
   ok: boolean;
-  /** What was written: all that was given, or all but the intents. */
+  /** What was written: all that was given, or of it the replies and readings alone. */
   entries: Entry[];
 }
 
@@ -61,8 +61,8 @@ export function createOperation(
 }
 
 /**
- * Appends to an operation, in one durable transaction. Evidence is never lost: where `expect` does not hold, everything
- * but the intents (`step.requested`) is written. An intent without `expect` is a fault of the caller.
+ * Appends to an operation, in one durable transaction. Evidence is never lost: where `expect` does not hold, replies and
+ * readings are written, and nothing that was decided or concluded. An intent without `expect` is a fault of the caller.
  */
 export function appendTo(
   store: Store,
@@ -78,13 +78,13 @@ export function appendTo(
     if (row === undefined) throw unknown(op);
     const lease = leaseRow(store, op);
     let ok = expect === undefined || (row.last_seq === expect.seq && lease?.epoch === expect.epoch);
-    if (bind.length > 0 && lease !== undefined && addKeys(store, op, lease.epoch, bind) !== undefined) {
+    if (ok && bind.length > 0 && lease !== undefined && addKeys(store, op, lease.epoch, bind) !== undefined) {
       // Another operation holds this very person. Ours ends here; taking the lease again meets the other one.
       fence(store, op);
       ok = false;
     }
-    const written = ok ? payloads : payloads.filter((payload) => !isIntent(payload));
-    const entries = appendEntries(store, op, written, bind.length > 0 ? { subjects: bind } : undefined);
+    const written = ok ? payloads : payloads.filter(isEvidence);
+    const entries = appendEntries(store, op, written, ok && bind.length > 0 ? { subjects: bind } : undefined);
     if (ok && state !== undefined) updateState(store, op, state);
     return { ok, entries };
   });
@@ -107,6 +107,11 @@ function updateState(store: Store, op: string, state: string): boolean {
   return (
     store.sql("UPDATE operation SET state = ?, state_at = ? WHERE op = ?").run(state, store.now(), op).changes === 1
   );
+}
+
+/** What came back and what was read stays true whoever holds the lease; what was concluded from it may not. */
+function isEvidence(payload: Payload): boolean {
+  return payload.kind === "step.transport" || payload.kind === "step.observed";
 }
 
 function isIntent(payload: Payload): boolean {

@@ -1,0 +1,24 @@
+#!/usr/bin/env node
+import { readFileSync } from "node:fs";
+import { main } from "../src/cli/main.ts";
+
+const { version } = JSON.parse(
+  readFileSync(
+    new URL(import.meta.url.endsWith(".ts") ? "../package.json" : "../../package.json", import.meta.url),
+    "utf8",
+  ),
+);
+
+// A reader that closes the pipe early has seen enough.
+for (const stream of [process.stdout, process.stderr])
+  stream.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
+
+const exit = await main(process.argv.slice(2), {
+  provider: async (name) => (await import("../providers/index.ts")).loadProvider(name),
+  sandbox: () => import("../providers/sandbox/tenant/index.ts"),
+  version,
+  streams: process,
+});
+
+// What was written leaves before the process does, also through a pipe.
+process.stdout.write("", () => process.stderr.write("", () => process.exit(exit)));
