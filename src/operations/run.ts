@@ -1,9 +1,10 @@
 import { setTimeout as timer } from "node:timers/promises";
-import type { Authority, Refusal } from "../core/approval.ts";
+import { type Authority, coverOf, type Refusal, requestFor } from "../core/approval.ts";
 import { isElevated } from "../core/gates.ts";
 import { guardedRoles, guardStep } from "../core/guards.ts";
 import type { Context } from "../core/move.ts";
 import { limitsFor } from "../core/pace.ts";
+import { currentStep } from "../core/progress.ts";
 import type { OperationState } from "../core/state.ts";
 import { type StateName, stateOf } from "../core/status.ts";
 import type { Payload } from "../model/entry.ts";
@@ -43,21 +44,23 @@ const AT_REST: readonly StateName[] = [
 export async function runOperation(desk: Desk, op: string, options: { waitMs: number | null }): Promise<Ran> {
   const opened = await openHere(desk, op);
   const name = nameOf(desk, opened);
-  if (AT_REST.includes(name) || opened.state.rollback !== null || idle(opened, name))
-    return { opened, name, refusal: refusalAtRest(opened, name) };
-  return underLease(desk, opened, options.waitMs, []);
+  const rest = atRest(desk, opened, name);
+  return rest ? { opened, name, refusal: rest.refusal } : underLease(desk, opened, options.waitMs, []);
 }
 
-/** Awaiting a decision that nobody took: there is nothing to read for, and nothing to record. */
-function idle({ state, authority }: OpenedHere, name: StateName): boolean {
-  if (name !== "awaiting_approval") return false;
-  return state.decisions.length === 0 && authority.denied.size === 0;
-}
-
-/** A recorded approval that no longer verifies is said, also where nothing else is to be done. */
-function refusalAtRest({ authority }: OpenedHere, name: StateName): Refusal | null {
-  if (name === "completed" || name === "rolled_back") return null;
-  return [...authority.approvals.values()].find((refusal) => refusal?.exit === 9) ?? null;
+/** Where nothing may be sent and no read could change that, nothing is read, and nothing is recorded. */
+function atRest(desk: Desk, opened: OpenedHere, name: StateName): { refusal: Refusal | null } | null {
+  const { state, authority } = opened;
+  if (AT_REST.includes(name) || state.rollback !== null) return { refusal: null };
+  if (name !== "awaiting_approval") return null;
+  const step = currentStep(state);
+  if (!step) return null;
+  const number = step.plan.step;
+  const denied = authority.denied.get(number);
+  if (denied) return { refusal: denied };
+  const reading = requestFor(state, number, "apply")?.readings[String(number)] ?? null;
+  const cover = coverOf(state, step, "apply", reading, desk.shell.now(), authority);
+  return cover.kind === "given" ? null : { refusal: cover.kind === "refused" ? cover.refusal : null };
 }
 
 export function nameOf(desk: Desk, { state, authority }: Pick<OpenedHere, "state" | "authority">): StateName {
