@@ -16,6 +16,7 @@ export const COMMANDS: Record<string, Listed> = {
   status: { summary: "shows one operation, from the journal", load: () => import("./commands/status.ts") },
   rollback: { summary: "takes back what an operation changed", load: () => import("./commands/rollback.ts") },
   stop: { summary: "stops future steps; undoes nothing", load: () => import("./commands/stop.ts") },
+  resolve: { summary: "settles a doubt by an approver's signed word", load: () => import("./commands/resolve.ts") },
   list: { summary: "lists operations", load: () => import("./commands/list.ts") },
   audit: { summary: "checks the journal, without key or network", load: () => import("./commands/audit.ts") },
   trust: { summary: "trusts the configuration that was found here", load: () => import("./commands/trust.ts") },

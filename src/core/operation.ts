@@ -4,6 +4,7 @@ import { isWrite, type SubjectKey } from "../model/plan.ts";
 import { type NextCommand, nextCommands } from "./advice.ts";
 import { type Authority, coverOf, decidedWithPlan, firstWrite, requestFor } from "./approval.ts";
 import { actionOf, targetOf, valueText } from "./kinds.ts";
+import { stillStands } from "./progress.ts";
 import { type CompensationLine, compensationLines, type ResidualEffect, residualEffects } from "./residue.ts";
 import { isOpen, type OperationState, type StepState } from "./state.ts";
 import { type StateName, stateOf } from "./status.ts";
@@ -193,7 +194,12 @@ function requestedOf(step: StepState): StepDocument["requested"] {
 }
 
 function observedOf(step: StepState): StepDocument["observed"] {
-  const reading = step.receipt?.after ?? step.apply.seen.at(-1)?.reading ?? step.apply.before?.reading ?? null;
+  const reading =
+    step.apply.verified?.reading ??
+    step.receipt?.after ??
+    step.apply.seen.at(-1)?.reading ??
+    step.apply.before?.reading ??
+    null;
   if (!reading) return null;
   if (reading.kind === "unreadable") return { unreadable: reading.reason };
   if (reading.kind === "absent") return { present: false };
@@ -262,6 +268,23 @@ function blockedBy(state: OperationState, name: StateName): Blocked | null {
       };
   }
   if (state.rollback) return null;
+  for (const step of state.steps) {
+    const verified = step.apply.verified;
+    const moved =
+      verified &&
+      verified.reading.kind !== "unreadable" &&
+      isWrite(step.plan) &&
+      !stillStands(state, step.plan, verified.reading);
+    if (moved)
+      return {
+        step: step.plan.step,
+        code: "changed_since",
+        by: "tenant",
+        since: verified.at,
+        until: null,
+        detail: `we left ${valueText(step.receipt?.after ?? null)}, and a read shows ${valueText(verified.reading)}; somebody else decided since, and nothing was sent`,
+      };
+  }
   for (const step of state.steps) {
     const receipt = step.receipt;
     const stops =

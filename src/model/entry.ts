@@ -96,6 +96,7 @@ export type Payload =
       as: "applied" | "not-applied" | "ours" | "not-ours" | "left";
       envelope: Envelope;
       approver: string;
+      nonce: string;
     }
   | { kind: "subject.bound"; step: number; subject_id: string; by: "accepted_by" | "lookup" }
   | {

@@ -158,30 +158,39 @@ function draft(
   windowMs: number | null,
 ): Statement {
   const { opened, phase } = question;
-  const { state, plan } = opened;
+  const { state } = opened;
   const now = desk.shell.now();
   const { maxMs, until } = windowFor(state, phase, steps);
   const longest = Math.max(now + maxMs, until === null ? 0 : Date.parse(until));
   const end = windowMs === null ? longest : Math.min(longest, now + windowMs);
+  return {
+    ...statementHead(desk, opened, entry),
+    decision: "approve",
+    phase,
+    card_hash: cardHash(state, phase, steps, perCall(state, phase, steps, question.readings)),
+    steps,
+    not_before: new Date(now).toISOString(),
+    not_after: new Date(end).toISOString(),
+  };
+}
+
+type Head = Omit<Statement, "decision" | "phase" | "card_hash" | "steps" | "not_before" | "not_after">;
+
+/** What every statement about an operation says, whatever it decides: about what, by whom, and over which journal. */
+export function statementHead(desk: Desk, { state, plan, tenant }: OpenedHere, entry: RosterEntry): Head {
   const { jid: _jid, ...head } = desk.journal().head();
   return {
     type: STATEMENT_TYPE,
-    decision: "approve",
-    phase,
     operation_id: plan.operation_id,
     plan_hash: state.planHash,
-    card_hash: cardHash(state, phase, steps, perCall(state, phase, steps, question.readings)),
-    policy_hash: currentPolicyHash(plan, desk.policy(), opened.tenant),
+    policy_hash: currentPolicyHash(plan, desk.policy(), tenant),
     tenant: plan.tenant,
-    steps,
     requester: plan.requester.id,
     subject_id: state.subjectId,
     approver: entry.principal,
     // A security key is asked for a touch; what it gave is read off the signature.
     assurance: isHardware(entry.keyType) ? "touch" : "software",
     nonce: Buffer.from(desk.shell.random(16)).toString("base64url"),
-    not_before: new Date(now).toISOString(),
-    not_after: new Date(end).toISOString(),
     journal: { origin: desk.journal().origin(), ...head },
   };
 }

@@ -1,11 +1,10 @@
 import { STATES } from "../../core/status.ts";
-import { ProvisionError, refused } from "../../model/errors.ts";
+import { ProvisionError } from "../../model/errors.ts";
 import { askedNow, decide, type Question } from "../../operations/approve.ts";
 import { openDesk } from "../../operations/desk.ts";
-import { inCi } from "../../operations/requester.ts";
-import type { CommandModule, Context } from "../context.ts";
+import { type Asking, askToSign } from "../ask.ts";
+import type { CommandModule } from "../context.ts";
 import { durationOption, stepsOption, textOption } from "../options.ts";
-import { confirm } from "../prompt.ts";
 import { cardsText } from "../views/plan.ts";
 
 const EXAMPLES = `
@@ -31,16 +30,10 @@ export const define: CommandModule["define"] = (command, action) => {
         const { out, shell } = context;
         const desk = openDesk(shell);
         try {
-          const yes = options.yes === true;
-          if (yes && (op as string).startsWith("@"))
-            throw new ProvisionError(
-              "usage",
-              2,
-              "--yes needs the operation's id, not @last: what is signed must be named.",
-            );
           const phase = phaseOption(options.phase);
           const question = await askedNow(desk, op as string, { steps: stepsOption(options.steps), phase });
-          if (question.steps.length > 0) await ask(context, question, yes);
+          if (question.steps.length > 0)
+            await askToSign(context, cardsText(question.cards), asking(op as string, question, options.yes === true));
           else out.say("Nothing is to be decided now.");
           const decided = await decide(desk, question, {
             keyFile: textOption(options.key),
@@ -69,26 +62,13 @@ function phaseOption(value: unknown): "apply" | "rollback" | null {
   });
 }
 
-/** Shows exactly what will be signed, and gets the person's word; no terminal never means yes. */
-async function ask(context: Context, question: Question, yes: boolean): Promise<void> {
-  const { out, shell } = context;
-  const sandbox = question.opened.plan.provider === "sandbox";
-  const calls = question.cards.filter((card) => card.gate === "call");
-  if (inCi(shell.env) && !sandbox)
-    throw refused("ci_cannot_approve", "A CI job never approves: CI is set.", "An approver runs: provision approve");
-  if (yes && calls.length > 0 && !sandbox)
-    throw refused(
-      "yes_refused",
-      `Step ${calls.map(({ step }) => step).join(", ")} is decided per call, and --yes does not cover that.`,
-      "Decide it in a terminal.",
-    );
-  out.say(`${cardsText(question.cards)}\n`);
-  if (yes) return;
-  if (!context.interactive)
-    throw new ProvisionError("answer_needed", 3, "An answer is needed and there is nobody to ask.", {
-      hint: "Add --yes, or run it in a terminal.",
-    });
-  const many = question.steps.length === 1 ? "this step" : `these ${question.steps.length} steps`;
-  if (!(await confirm(`Approve ${many}? [y/N] `)))
-    throw refused("not_approved", "Nothing was approved.", "provision deny refuses it for good.");
+function asking(named: string, { opened, cards, steps }: Question, yes: boolean): Asking {
+  const many = steps.length === 1 ? "this step" : `these ${steps.length} steps`;
+  return {
+    named,
+    sandbox: opened.plan.provider === "sandbox",
+    yes,
+    perCall: cards.filter((card) => card.gate === "call").map(({ step }) => step),
+    question: `Approve ${many}? [y/N] `,
+  };
 }

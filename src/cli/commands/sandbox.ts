@@ -3,6 +3,7 @@ import type { Json } from "../../model/json.ts";
 import { askSandbox } from "../../operations/sandbox.ts";
 import type { Action, CommandModule } from "../context.ts";
 import { numberOption, textOption } from "../options.ts";
+import { doneText } from "../views/sandbox.ts";
 import { defineServing } from "./sandbox-serve.ts";
 
 const EXAMPLES = `
@@ -51,12 +52,6 @@ function post(
       return 0;
     }),
   );
-}
-
-function doneText(done: Json): string {
-  if (done !== null && typeof done === "object" && !Array.isArray(done) && typeof done.done === "string")
-    return done.done;
-  return JSON.stringify(done);
 }
 
 function people(command: Command, action: Action): void {

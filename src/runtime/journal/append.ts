@@ -90,7 +90,8 @@ function appendOne(store: Store, { op, kid, key, payload, sealed }: Draft): Entr
       store.sql("INSERT OR REPLACE INTO node (level, idx, hash) VALUES (?, ?, ?)").run(level, idx, node);
     }),
   };
-  if (payload.kind === "approval.recorded") takeNonce(store, payload.approval.nonce, seq);
+  const nonce = nonceOf(payload);
+  if (nonce !== null) takeNonce(store, nonce, seq);
   return { ...payload, seq, at, op };
 }
 
@@ -121,6 +122,12 @@ export function indexSubjects(store: Store, op: string, subjects: readonly strin
     store
       .sql("INSERT INTO subject (mac, op) VALUES (?, ?) ON CONFLICT DO NOTHING")
       .run(store.keys.mac("subject", subject), op);
+}
+
+/** The nonce of the signed word that an entry holds; null where it holds none. */
+export function nonceOf(payload: Payload): string | null {
+  if (payload.kind === "approval.recorded") return payload.approval.nonce;
+  return payload.kind === "step.resolved" ? payload.nonce : null;
 }
 
 export function takeNonce(store: Store, nonce: string, seq: number): void {

@@ -1,5 +1,5 @@
 import type { Entry } from "../../model/entry.ts";
-import { indexSubjects, insertOperation, takeNonce } from "./append.ts";
+import { indexSubjects, insertOperation, nonceOf, takeNonce } from "./append.ts";
 import { NO_OPERATION, type Row } from "./chain.ts";
 import { type Opened, openRow, ROW_COLUMNS } from "./opened.ts";
 import { codeOf } from "./sqlite.ts";
@@ -56,8 +56,10 @@ function rebuildOperation(store: Store, op: string, known: Known | undefined, st
   const intent = indexed.find((index) => index.intent !== undefined)?.intent;
   insertOperation(store, op, { seq: first.seq, at: first.ts }, last.seq, rows.length, intent);
   for (const { subjects } of indexed) indexSubjects(store, op, subjects ?? []);
-  for (const { entry } of opened)
-    if (entry.kind === "approval.recorded") takeNonce(store, entry.approval.nonce, entry.seq);
+  for (const { entry } of opened) {
+    const nonce = nonceOf(entry);
+    if (nonce !== null) takeNonce(store, nonce, entry.seq);
+  }
   const state = opened.length > 0 ? stateOf?.(opened.map(({ entry }) => entry)) : undefined;
   const at = state === undefined || state === known?.state ? (known?.state_at ?? null) : last.ts;
   store.sql("UPDATE operation SET state = ?, state_at = ? WHERE op = ?").run(state ?? known?.state ?? null, at, op);

@@ -1,0 +1,77 @@
+import type { OperationDocument } from "../core/operation.ts";
+import { type Resolution, resolveCard, resolveCardHash, unresolvable } from "../core/resolve.ts";
+import { ProvisionError } from "../model/errors.ts";
+import { envelopeOf, type Statement, statementBytes } from "../model/statement.ts";
+import { refusalError } from "../runtime/approvals/refusals.ts";
+import { verifyApproval } from "../runtime/approvals/verify.ts";
+import { statementHead } from "./approve.ts";
+import { approvalContext } from "./authority.ts";
+import type { Desk } from "./desk.ts";
+import { type OpenedHere, openHere } from "./open.ts";
+import { chooseKey } from "./signer.ts";
+import { statusOf } from "./status.ts";
+
+const HOUR = 3_600_000;
+
+export interface Word {
+  opened: OpenedHere;
+  step: number;
+  as: Resolution;
+  card: string;
+}
+
+/** What somebody is about to put their name to. Exit 13 where nothing about this step is open. */
+export async function wordAbout(desk: Desk, op: string, step: number, as: Resolution): Promise<Word> {
+  const opened = await openHere(desk, op);
+  const refusal = unresolvable(opened.state, step, as);
+  if (refusal) throw new ProvisionError(refusal.code, refusal.exit, refusal.message, { hint: refusal.hint ?? "" });
+  return { opened, step, as, card: resolveCard(opened.state, step, as) };
+}
+
+/** A named approver's signed word for what no exact read can settle. Its nonce counts once, as with approvals. */
+export async function giveWord(
+  desk: Desk,
+  word: Word,
+  options: { keyFile: string | null; ask: boolean },
+): Promise<OperationDocument> {
+  const { opened, step, as } = word;
+  const { state, plan } = opened;
+  const signer = await chooseKey(desk, plan.provider === "sandbox", desk.roster(), options);
+  const phase = as === "left" ? "rollback" : "apply";
+  const card = resolveCardHash(state, step, as);
+  const now = desk.shell.now();
+  const statement: Statement = {
+    ...statementHead(desk, opened, signer.entry),
+    decision: `resolve:${as}`,
+    phase,
+    card_hash: card,
+    steps: [step],
+    not_before: new Date(now).toISOString(),
+    not_after: new Date(now + HOUR).toISOString(),
+  };
+  const bytes = statementBytes(statement);
+  const envelope = envelopeOf(bytes, await signer.sign(bytes));
+  const context = approvalContext(desk, opened.tenant, state, phase, {
+    steps: [step],
+    subjectId: state.subjectId,
+    cards: () => card,
+  });
+  const found = verifyApproval(envelope, {
+    ...context,
+    decision: `resolve:${as}`,
+    window: () => ({ maxMs: HOUR, until: null }),
+  });
+  if (!found.ok) {
+    desk
+      .journal()
+      .append(opened.id, [
+        { kind: "approval.refused", code: found.code, by: signer.entry.principal, detail: found.message },
+      ]);
+    throw refusalError(found);
+  }
+  const { approver, nonce } = found.approval;
+  desk.journal().append(opened.id, [{ kind: "step.resolved", step, as, envelope, approver, nonce }]);
+  const document = await statusOf(desk, opened.id);
+  desk.journal().setState(opened.id, document.state);
+  return document;
+}
