@@ -3,8 +3,8 @@ import { shortId } from "../model/ids.ts";
 import { isWrite, type SubjectKey } from "../model/plan.ts";
 import { type NextCommand, nextCommands } from "./advice.ts";
 import { type Authority, coverOf, decidedWithPlan, firstWrite, requestFor } from "./approval.ts";
+import { type Blocked, blockedBy } from "./blocked.ts";
 import { actionOf, targetOf, valueText } from "./kinds.ts";
-import { stillStands } from "./progress.ts";
 import { type CompensationLine, compensationLines, type ResidualEffect, residualEffects } from "./residue.ts";
 import { isOpen, type OperationState, type StepState } from "./state.ts";
 import { type StateName, stateOf } from "./status.ts";
@@ -22,15 +22,6 @@ export interface StepDocument {
   transport: { attempts: number; last_status: number | null; provider_request_id: string | null } | null;
   observed: Record<string, string | boolean | null> | null;
   receipt: Record<string, unknown> | null;
-}
-
-export interface Blocked {
-  step: number;
-  code: string;
-  by: "tenant" | "approval" | "policy" | "plan" | "clock";
-  since: string;
-  until: string | null;
-  detail: string | null;
 }
 
 export interface OperationDocument {
@@ -237,67 +228,6 @@ function inFlight(state: OperationState, holder: Holder | null): OperationDocume
       if (isOpen(work) && work.intent)
         return { step: step.plan.step, phase, action: actionOf(step.plan.kind), since: work.intent.at, holder };
     }
-  }
-  return null;
-}
-
-const BY_PLAN = ["not_as_expected", "other_redeemer", "other_invitation", "changed_since"];
-
-function blockedBy(state: OperationState, name: StateName): Blocked | null {
-  if (name === "paused" && state.paused) {
-    const step = state.steps.find((candidate) => candidate.receipt === null);
-    return {
-      step: step?.plan.step ?? 0,
-      code: "paused",
-      by: "tenant",
-      since: state.asOf,
-      until: state.paused.until,
-      detail: state.paused.detail,
-    };
-  }
-  for (const step of state.steps) {
-    const undone = step.undone;
-    if (undone?.code && !["undone", "already gone", "left"].includes(undone.result))
-      return {
-        step: step.plan.step,
-        code: undone.code,
-        by: "tenant",
-        since: undone.at ?? state.asOf,
-        until: null,
-        detail: undone.detail,
-      };
-  }
-  if (state.rollback) return null;
-  for (const step of state.steps) {
-    const verified = step.apply.verified;
-    const moved =
-      verified &&
-      verified.reading.kind !== "unreadable" &&
-      isWrite(step.plan) &&
-      !stillStands(state, step.plan, verified.reading);
-    if (moved)
-      return {
-        step: step.plan.step,
-        code: "changed_since",
-        by: "tenant",
-        since: verified.at,
-        until: null,
-        detail: `we left ${valueText(step.receipt?.after ?? null)}, and a read shows ${valueText(verified.reading)}; somebody else decided since, and nothing was sent`,
-      };
-  }
-  for (const step of state.steps) {
-    const receipt = step.receipt;
-    const stops =
-      receipt && !receipt.ours && receipt.code !== null && receipt.code !== "not_ours" && receipt.result !== "observed";
-    if (stops)
-      return {
-        step: step.plan.step,
-        code: receipt.code ?? receipt.result,
-        by: BY_PLAN.includes(receipt.code ?? "") ? "plan" : "tenant",
-        since: state.asOf,
-        until: null,
-        detail: receipt.detail,
-      };
   }
   return null;
 }
