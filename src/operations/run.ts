@@ -1,21 +1,18 @@
 import { setTimeout as timer } from "node:timers/promises";
 import { type Authority, coverOf, type Refusal, requestFor } from "../core/approval.ts";
-import { isElevated } from "../core/gates.ts";
-import { guardedRoles, guardStep } from "../core/guards.ts";
 import type { Context } from "../core/move.ts";
 import { limitsFor } from "../core/pace.ts";
 import { currentStep } from "../core/progress.ts";
 import type { OperationState } from "../core/state.ts";
 import { type StateName, stateOf } from "../core/status.ts";
 import type { Payload } from "../model/entry.ts";
-import type { WriteStep } from "../model/plan.ts";
-import type { CredentialClass, Subject } from "../model/provider.ts";
 import { execute, type Log, type Surroundings } from "../runtime/execute.ts";
 import type { Lease } from "../runtime/journal/journal.ts";
-import { type Guard, handsOf, type Reach } from "../runtime/perform.ts";
+import { handsOf, type Reach } from "../runtime/perform.ts";
 import { livenessOf, thisProcess } from "../runtime/process.ts";
 import { memoAuthority } from "./authority.ts";
 import type { Desk, TenantDesk } from "./desk.ts";
+import { classFor, guardFor } from "./guarding.ts";
 import { type OpenedHere, openHere, openOperation } from "./open.ts";
 import { progressOf } from "./progress.ts";
 import { openSessions, type Sessions } from "./sessions.ts";
@@ -163,33 +160,5 @@ function reachOf(desk: Desk, tenant: TenantDesk, opened: OpenedHere, sessions: S
     guard: guardFor(tenant, opened, sessions),
     now: desk.shell.now,
     leaseHolds: () => lease.aliveFor(tenant.resolved.timing.requestMs) && lease.stillMine(),
-  };
-}
-
-function classFor(step: WriteStep, hasPrivileged: boolean): CredentialClass {
-  return step.credential === "privileged" && hasPrivileged ? "privileged" : "ordinary";
-}
-
-/** The guards of the plan, asked again before a write with the credential in hand and what is read now. */
-function guardFor(tenant: TenantDesk, opened: OpenedHere, sessions: Sessions): Guard {
-  return async (step: WriteStep, subject: Subject, writer) => {
-    const { catalog, provider, resolved } = tenant;
-    const reader = sessions.open("read", () => {});
-    const self = await writer.self();
-    const used = sessions.credentials.accountOf(classFor(step, sessions.credentials.has("privileged")));
-    const heldRole = "expects" in step && "role" in step.expects ? step.expects.role : null;
-    const roles = guardedRoles(step, { catalog, heldRole });
-    const refusal = guardStep(step, {
-      tenant: resolved.name,
-      subject: { ...opened.plan.subject, ...subject },
-      account: null,
-      catalog,
-      fold: provider.fold,
-      self,
-      ownAccounts: used === undefined ? [] : [used],
-      heldRole: heldRole !== null && isElevated(catalog, heldRole) ? heldRole : null,
-      holders: roles.length === 0 ? null : await reader.holders(roles),
-    });
-    return refusal && { code: refusal.code, detail: refusal.message };
   };
 }

@@ -4,7 +4,7 @@ import { type Context, instant, type Move } from "../core/move.ts";
 import { next } from "../core/next.ts";
 import { type AnyEntry, begin, type OperationState } from "../core/state.ts";
 import type { Payload } from "../model/entry.ts";
-import { ProvisionError } from "../model/errors.ts";
+import { bug, ProvisionError } from "../model/errors.ts";
 import type { Plan } from "../model/plan.ts";
 
 /** The part of the journal that one run of one operation uses. */
@@ -25,10 +25,10 @@ export interface Hands {
   send(state: OperationState, move: Extract<Move, { kind: "send" }>): Promise<Payload>;
 }
 
-export interface Surroundings {
+/** What the loop knows of the world around it without waiting for anything. */
+export interface Senses {
   /** Milliseconds since the epoch; never goes back within a process. */
   now(): number;
-  sleepUntil(at: number): Promise<void>;
   /** What may be known beside the fold, now: verified approvals, policy, limits. */
   context(state: OperationState): Context;
   /** A signal came: settle what is in the air, record it, and leave. */
@@ -39,25 +39,70 @@ export interface Surroundings {
   ): void;
 }
 
+export interface Surroundings extends Senses {
+  sleepUntil(at: number): Promise<void>;
+}
+
 export interface Run {
   state: OperationState;
   refusal: Refusal | null;
 }
 
+/** A move that takes time, and the fold it was decided on. What touches the tenant is answered with an entry. */
+export interface Ask {
+  move: Extract<Move, { kind: "observe" | "send" | "wait" }>;
+  state: OperationState;
+}
+
 /** May wait in memory for the next durable append: losing it costs a read, never a fact. */
 const CAN_WAIT: readonly Payload["kind"][] = ["step.observed", "step.receipt", "step.compensated", "subject.bound"];
 
-/** Fold, decide, go on, until nothing can move. */
+/** Drives the course of a run, until nothing can move. */
 export async function execute(plan: Plan, planHash: string, log: Log, hands: Hands, io: Surroundings): Promise<Run> {
+  const run = course(plan, planHash, log, io);
+  let turn = run.next(null);
+  while (!turn.done) {
+    let answer: Payload | null;
+    try {
+      answer = await carry(turn.value, hands, io);
+    } catch (error) {
+      turn = run.throw(error);
+      continue;
+    }
+    turn = run.next(answer);
+  }
+  return turn.value;
+}
+
+async function carry({ move, state }: Ask, hands: Hands, io: Surroundings): Promise<Payload | null> {
+  switch (move.kind) {
+    case "observe":
+      return hands.observe(state, move);
+    case "send":
+      return hands.send(state, move);
+    case "wait":
+      await io.sleepUntil(move.until);
+      return null;
+    default:
+      move satisfies never;
+      return null;
+  }
+}
+
+/**
+ * Fold, decide, go on. It asks for whatever takes time and goes on with what it is given, so that the same loop can be
+ * driven with and without waiting. A driver that dies simply never asks again; one that fails throws in here.
+ */
+export function* course(plan: Plan, planHash: string, log: Log, io: Senses): Generator<Ask, Run, Payload | null> {
   const run = new RunState(plan, planHash, log, io);
   try {
-    return await loop(run, hands, io);
+    return yield* loop(run, io);
   } finally {
     if (log.holds()) run.flush([]);
   }
 }
 
-async function loop(run: RunState, hands: Hands, io: Surroundings): Promise<Run> {
+function* loop(run: RunState, io: Senses): Generator<Ask, Run, Payload | null> {
   for (;;) {
     const move = next(run.state, io.context(run.state));
     if (io.interrupted() && !settlesNow(move)) {
@@ -72,21 +117,26 @@ async function loop(run: RunState, hands: Hands, io: Surroundings): Promise<Run>
       case "wait":
         io.progress({ kind: "wait", until: move.until, why: move.why });
         if (move.why === "acceptance") run.flush([]);
-        await io.sleepUntil(move.until);
+        yield { move, state: run.state };
         break;
       case "record":
         run.take(move.entries);
         break;
       case "observe":
-        run.take([await hands.observe(run.state, move)]);
+        run.take(brought(yield { move, state: run.state }));
         break;
       case "send":
-        run.flush([await hands.send(run.state, move)]);
+        run.flush(brought(yield { move, state: run.state }));
         break;
       default:
         move satisfies never;
     }
   }
+}
+
+function brought(answer: Payload | null): Payload[] {
+  if (answer === null) throw bug("a read or a write came back with nothing");
+  return [answer];
 }
 
 /** After a signal: what is announced is still sent and looked at, as far as that takes no waiting; nothing new is begun. */
@@ -115,9 +165,9 @@ class RunState {
   private readonly plan: Plan;
   private readonly planHash: string;
   private readonly log: Log;
-  private readonly io: Surroundings;
+  private readonly io: Senses;
 
-  constructor(plan: Plan, planHash: string, log: Log, io: Surroundings) {
+  constructor(plan: Plan, planHash: string, log: Log, io: Senses) {
     this.plan = plan;
     this.planHash = planHash;
     this.log = log;
