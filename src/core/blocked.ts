@@ -1,14 +1,16 @@
 import { isWrite } from "../model/plan.ts";
 import { valueText } from "./kinds.ts";
-import { stillStands } from "./progress.ts";
+import { currentStep, stillStands } from "./progress.ts";
 import type { OperationState } from "./state.ts";
 import type { StateName } from "./status.ts";
+import { deadline } from "./wait.ts";
 
 /** Why an operation stands where it stands: the step, the provider's or our code, and whose doing it is. */
 export interface Blocked {
   step: number;
   code: string;
-  by: "tenant" | "approval" | "policy" | "plan" | "clock";
+  /** `subject`: the invited person has not answered yet. */
+  by: "tenant" | "approval" | "policy" | "plan" | "clock" | "subject";
   since: string;
   until: string | null;
   detail: string | null;
@@ -18,6 +20,27 @@ const BY_PLAN = ["not_as_expected", "other_redeemer", "other_invitation", "chang
 
 /** The first thing that is in the way; null where nothing is. */
 export function blockedBy(state: OperationState, name: StateName): Blocked | null {
+  const current = currentStep(state);
+  if (name === "awaiting_approval" && current)
+    return waitingFor(
+      current.plan.step,
+      "approval_needed",
+      "approval",
+      state.asOf,
+      null,
+      "the next write needs a decision",
+    );
+  if (name === "waiting" && current) {
+    const until = deadline(state);
+    return waitingFor(
+      current.plan.step,
+      "not_accepted_yet",
+      "subject",
+      state.asOf,
+      until === null ? null : new Date(until).toISOString(),
+      "the invitation is open",
+    );
+  }
   if (name === "paused" && state.paused) {
     const step = state.steps.find((candidate) => candidate.receipt === null);
     return {
@@ -74,4 +97,15 @@ export function blockedBy(state: OperationState, name: StateName): Blocked | nul
       };
   }
   return null;
+}
+
+function waitingFor(
+  step: number,
+  code: string,
+  by: Blocked["by"],
+  since: string,
+  until: string | null,
+  detail: string,
+): Blocked {
+  return { step, code, by, since, until, detail };
 }

@@ -3,7 +3,8 @@ import { bug } from "../model/errors.ts";
 import { hashOf } from "../model/json.ts";
 import { type Gate, isWrite, type Plan, type Step, type WriteStep } from "../model/plan.ts";
 import type { Observed, Reading } from "../model/reading.ts";
-import { cells, escapeText } from "../model/text.ts";
+import { escapeText } from "../model/text.ts";
+import { wrapLine } from "../model/wrap.ts";
 import { actionOf, expectsText, undoStep, valueText } from "./kinds.ts";
 import type { OperationState } from "./state.ts";
 
@@ -202,29 +203,8 @@ function whyAsked(step: WriteStep, phase: Phase): string {
   }
 }
 
-/** Breaks a line at words, and inside a word only where it is longer than the card. */
 function wrap(line: string): string[] {
-  const text = escapeText(line);
-  if (cells(text) <= WIDTH) return [text];
-  const indent = " ".repeat(text.startsWith("  ") ? LABEL + 2 : 2);
-  const out: string[] = [];
-  let current = "";
-  for (const word of text.split(/(?<= )/u)) {
-    if (cells(current) + cells(word.trimEnd()) <= WIDTH) {
-      current += word;
-      continue;
-    }
-    if (current.trim() !== "") out.push(current.trimEnd());
-    current = indent;
-    for (const letter of new Intl.Segmenter().segment(word)) {
-      if (cells(current) + cells(letter.segment) > WIDTH) {
-        out.push(current);
-        current = indent;
-      }
-      current += letter.segment;
-    }
-  }
-  return current.trim() === "" ? out : [...out, current.trimEnd()];
+  return wrapLine(escapeText(line), WIDTH, line.startsWith("  ") ? LABEL + 2 : 2);
 }
 
 /** A card a step, as the plan stands: also for steps that are decided later, and for those that never ask. */

@@ -1,6 +1,6 @@
 import type { Holder } from "../model/entry.ts";
 import { shortId } from "../model/ids.ts";
-import { isWrite, type SubjectKey } from "../model/plan.ts";
+import { isWrite, type Requester, type SubjectKey } from "../model/plan.ts";
 import { type NextCommand, nextCommands } from "./advice.ts";
 import { type Authority, coverOf, decidedWithPlan, firstWrite, requestFor } from "./approval.ts";
 import { type Blocked, blockedBy } from "./blocked.ts";
@@ -31,6 +31,7 @@ export interface OperationDocument {
   tenant: string;
   kind: string;
   subject: SubjectKey & { remote_id: string | null };
+  requester: Requester;
   state: StateName;
   as_of: string;
   steps: StepDocument[];
@@ -57,6 +58,7 @@ export function operationDocument(
     tenant: state.plan.tenant,
     kind: state.plan.kind,
     subject: { ...state.plan.subject, remote_id: state.subjectId },
+    requester: state.plan.requester,
     state: name,
     as_of: state.asOf,
     steps: state.steps.map((step) => stepDocument(state, step, now, authority, holder !== null)),

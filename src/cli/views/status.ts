@@ -1,5 +1,6 @@
 import type { OperationDocument } from "../../core/operation.ts";
 import { escapeText } from "../../model/text.ts";
+import { wrapLine } from "../../model/wrap.ts";
 import { columns } from "./table.ts";
 
 /** The table of the steps, and the state as its last line. */
@@ -14,9 +15,10 @@ export function statusTable(document: OperationDocument): string {
 }
 
 /** What stands below the table, for the person at three in the morning. */
-export function statusNotes(document: OperationDocument): string {
+export function statusNotes(document: OperationDocument, width = noteWidth()): string {
   const lines: string[] = [];
-  const say = (label: string, text: string) => lines.push(`${label.padEnd(13)}${escapeText(text)}`);
+  const say = (label: string, text: string) =>
+    lines.push(...wrapLine(`${label.padEnd(13)}${escapeText(text)}`, width, 13));
   const { subject } = document;
   say("operation", `${document.operation_id} on ${document.tenant}, as of ${document.as_of}`);
   say(
@@ -27,12 +29,7 @@ export function statusNotes(document: OperationDocument): string {
     ].join(", "),
   );
   say("has now", hasNow(document));
-  say(
-    "in flight",
-    document.in_flight
-      ? `step ${document.in_flight.step} (${document.in_flight.action}) since ${document.in_flight.since}`
-      : "nothing",
-  );
+  say("in flight", inFlight(document));
   if (document.blocked) {
     const { step, code, by, detail, until } = document.blocked;
     const at = document.steps.find((one) => one.step === step)?.transport;
@@ -40,6 +37,8 @@ export function statusNotes(document: OperationDocument): string {
     say("stands at", `step ${step}: ${code}, by the ${by}${request}${until === null ? "" : `, until ${until}`}`);
     if (detail) say("", detail);
   }
+  const { requester } = document;
+  say("asked by", `${requester.id} (${requester.via}, ${requester.verified ? "verified" : "not verified"})`);
   for (const approval of document.approvals)
     say(
       "approved",
@@ -53,8 +52,23 @@ export function statusNotes(document: OperationDocument): string {
     );
   }
   for (const effect of document.residual_effects) say("remains", `step ${effect.step}: ${effect.text}`);
-  for (const next of document.next) lines.push("", `  ${next.command}`, `    ${next.effect}; needs ${next.needs}`);
+  for (const next of document.next)
+    lines.push("", `  ${next.command}`, ...wrapLine(`    ${next.effect}; needs ${next.needs}`, width, 4));
   return lines.join("\n");
+}
+
+/** As wide as the terminal, and in a pipe as wide as lines are read well. */
+function noteWidth(): number {
+  return Math.max(40, Math.min(process.stderr.columns ?? 100, 100));
+}
+
+function inFlight({ in_flight }: OperationDocument): string {
+  if (!in_flight) return "nothing";
+  const { step, action, since, holder } = in_flight;
+  const by = holder
+    ? `by process ${holder.pid} of ${holder.user} on ${holder.host}`
+    : "and the process that sent it is gone";
+  return `step ${step} (${action}) since ${since}, ${by}`;
 }
 
 /** What reads confirmed for the subject and nobody undid since, in one line. */
