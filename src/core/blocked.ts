@@ -1,4 +1,5 @@
 import { isWrite } from "../model/plan.ts";
+import { type Authority, pendingDecisions } from "./approval.ts";
 import { valueText } from "./kinds.ts";
 import { currentStep, stillStands } from "./progress.ts";
 import type { OperationState } from "./state.ts";
@@ -19,8 +20,23 @@ export interface Blocked {
 const BY_PLAN = ["not_as_expected", "other_redeemer", "other_invitation", "changed_since"];
 
 /** The first thing that is in the way; null where nothing is. */
-export function blockedBy(state: OperationState, name: StateName): Blocked | null {
+export function blockedBy(state: OperationState, name: StateName, authority: Authority): Blocked | null {
   const current = currentStep(state);
+  const denied = current && !state.rollback ? authority.denied.get(current.plan.step) : undefined;
+  if (denied && current && ["awaiting_approval", "approved", "paused"].includes(name))
+    return waitingFor(current.plan.step, denied.code, "policy", state.asOf, null, denied.message);
+  if (name === "rollback_pending") {
+    const asked = pendingDecisions(state, Date.parse(state.asOf), authority).steps[0];
+    if (asked !== undefined)
+      return waitingFor(
+        asked,
+        "approval_needed",
+        "approval",
+        state.asOf,
+        null,
+        "giving authority back needs a decision",
+      );
+  }
   if (name === "awaiting_approval" && current)
     return waitingFor(
       current.plan.step,

@@ -204,7 +204,8 @@ function whyAsked(step: WriteStep, phase: Phase): string {
 }
 
 function wrap(line: string): string[] {
-  return wrapLine(escapeText(line), WIDTH, line.startsWith("  ") ? LABEL + 2 : 2);
+  // Continued where values stand, so that no name of theirs can begin a row of ours.
+  return wrapLine(escapeText(line), WIDTH, LABEL + 2);
 }
 
 /** A card a step, as the plan stands: also for steps that are decided later, and for those that never ask. */

@@ -1,6 +1,6 @@
 import { bug } from "../model/errors.ts";
 import type { Expects, Step, StepKind, Undo, WriteStep } from "../model/plan.ts";
-import type { InvitationView, Observed, Reading } from "../model/reading.ts";
+import type { AccountStatus, InvitationView, Observed, Reading } from "../model/reading.ts";
 import type { Receipt, Result } from "../model/receipt.ts";
 
 /** How what was read compares with what the step wants and what it was planned against. */
@@ -108,7 +108,7 @@ function inviteStanding(role: string, reading: Proof, accountAbsent: boolean): S
   return "expected";
 }
 
-function accountStanding(kind: StepKind, expected: "absent" | "active" | "suspended", reading: Proof): Standing {
+function accountStanding(kind: StepKind, expected: "absent" | AccountStatus, reading: Proof): Standing {
   const status = reading.kind === "found" && reading.value.of === "account" ? reading.value.status : "absent";
   const wanted =
     kind === "create_account" || kind === "restore_account"
@@ -155,12 +155,18 @@ export function undoStep(step: WriteStep, receipt: Receipt): WriteStep | null {
       return {
         ...base,
         kind: undo.kind,
-        expects: { account: undo.kind === "suspend_account" ? "active" : "suspended" },
+        expects: { account: leftAccount(step, undo) },
       };
     default:
       undo satisfies never;
       throw bug("an undo of unknown kind");
   }
+}
+
+/** What the account reads before the way back is taken. */
+function leftAccount(step: WriteStep, undo: Undo): AccountStatus {
+  if (undo.kind === "suspend_account") return "active";
+  return step.kind === "delete_account" ? "deleted" : "suspended";
 }
 
 function undoDirection(step: WriteStep, undo: Undo): "raise" | "reduce" {

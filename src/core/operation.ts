@@ -1,10 +1,12 @@
 import type { Holder } from "../model/entry.ts";
 import { shortId } from "../model/ids.ts";
-import { isWrite, type Requester, type SubjectKey } from "../model/plan.ts";
+import { isWrite, type Requester, type StepKind, type SubjectKey } from "../model/plan.ts";
+import type { Receipt } from "../model/receipt.ts";
 import { type NextCommand, nextCommands } from "./advice.ts";
 import { type Authority, coverOf, decidedWithPlan, firstWrite, requestFor } from "./approval.ts";
 import { type Blocked, blockedBy } from "./blocked.ts";
 import { actionOf, targetOf, valueText } from "./kinds.ts";
+import { currentStep } from "./progress.ts";
 import { type CompensationLine, compensationLines, type ResidualEffect, residualEffects } from "./residue.ts";
 import { isOpen, type OperationState, type StepState } from "./state.ts";
 import { type StateName, stateOf } from "./status.ts";
@@ -72,7 +74,7 @@ export function operationDocument(
       not_after,
     })),
     in_flight: inFlight(state, holder),
-    blocked: blockedBy(state, name),
+    blocked: blockedBy(state, name, authority),
     next: nextCommands(shortId(state.plan.operation_id), state, name),
   };
 }
@@ -129,16 +131,28 @@ function compensationOf(step: StepState): Record<string, string> | null {
 /** The word of the RESULT column. */
 export function resultText(state: OperationState, step: StepState, live: boolean): string {
   const { receipt } = step;
-  if (step.plan.kind === "invite" && receipt?.result === "pending" && waitedFor(state)) return "accepted";
+  if (step.plan.kind === "invite" && receipt?.result === "pending") return cameOf(state) ?? receipt.result;
   if (receipt) return receipt.result;
   if (step.apply.intent !== null) return live && isOpen(step.apply) ? "-" : "unknown";
   if (step.plan.kind === "wait_for_acceptance" && step.apply.before !== null) return "waiting";
   return "-";
 }
 
-function waitedFor(state: OperationState): boolean {
-  return state.steps.some((step) => step.plan.kind === "wait_for_acceptance" && step.receipt?.result === "observed");
+/** What became of the invitation, as the wait found it; null while it is open. */
+function cameOf(state: OperationState): string | null {
+  const waited = state.steps.find((step) => step.plan.kind === "wait_for_acceptance")?.receipt?.result;
+  if (waited === "observed") return "accepted";
+  return waited === "declined" || waited === "expired" || waited === "cancelled" ? waited : null;
 }
+
+/** Nothing brings back what these take away. */
+const FOR_GOOD: readonly StepKind[] = [
+  "cancel_invitation",
+  "revoke_sessions",
+  "revoke_credentials",
+  "remove_member",
+  "delete_account",
+];
 
 /** The word of the UNDO column. */
 export function undoText(state: OperationState, step: StepState): string {
@@ -146,8 +160,10 @@ export function undoText(state: OperationState, step: StepState): string {
   if (!isWrite(plan)) return receipt || step.apply.before ? "n/a" : "-";
   if (undone && ["undone", "already gone", "diverged", "left"].includes(undone.result)) return undone.result;
   if (!receipt) return step.apply.intent === null ? "-" : "none";
-  if (!receipt.ours)
-    return plan.kind === "invite" && receipt.result === "adopted" && waitedFor(state) ? "unavailable" : "none";
+  if (!receipt.ours) {
+    const redeemed = plan.kind === "invite" && receipt.result === "adopted" && cameOf(state) !== null;
+    return redeemed || (FOR_GOOD.includes(plan.kind) && !refusedWord(receipt.result)) ? "unavailable" : "none";
+  }
   const open = compensations(state, 0).some((compensation) => compensation.step === step);
   if (!open) return "unavailable";
   switch (receipt.compensation?.kind) {
@@ -156,10 +172,22 @@ export function undoText(state: OperationState, step: StepState): string {
     case "set_role":
       return `ready: ${receipt.compensation.role}`;
     case "suspend_account":
-      return "ready: suspend";
+      return plan.kind === "create_account" ? "ready: suspend" : "ready";
+    case "restore_account":
+      return plan.kind === "delete_account" ? `ready: restore until ${restoreUntil(receipt)}` : "ready";
     default:
       return "ready";
   }
+}
+
+function refusedWord(result: string): boolean {
+  return ["denied", "rejected", "conflict", "no_effect", "unknown"].includes(result);
+}
+
+/** The day until which the service keeps what was deleted. */
+function restoreUntil({ after }: Receipt): string {
+  const value = after?.kind === "found" ? after.value : null;
+  return (value?.of === "account" && value.restore_until?.slice(0, 10)) || "the service forgets it";
 }
 
 function approvalText(
@@ -221,6 +249,7 @@ function observedOf(step: StepState): StepDocument["observed"] {
   }
 }
 
+/** The request that is out, or the step that a live process is at. */
 function inFlight(state: OperationState, holder: Holder | null): OperationDocument["in_flight"] {
   for (const step of state.steps) {
     for (const [phase, work] of [
@@ -231,5 +260,10 @@ function inFlight(state: OperationState, holder: Holder | null): OperationDocume
         return { step: step.plan.step, phase, action: actionOf(step.plan.kind), since: work.intent.at, holder };
     }
   }
-  return null;
+  const current = state.rollback
+    ? compensations(state).find(({ step }) => step.undone === null)?.step
+    : currentStep(state);
+  if (holder === null || !current) return null;
+  const phase = state.rollback ? "rollback" : "apply";
+  return { step: current.plan.step, phase, action: actionOf(current.plan.kind), since: state.asOf, holder };
 }

@@ -1,5 +1,6 @@
 import { isWrite } from "../model/plan.ts";
-import { actionOf, targetOf } from "./kinds.ts";
+import type { Receipt } from "../model/receipt.ts";
+import { actionOf, invitationIn, targetOf } from "./kinds.ts";
 import type { OperationState } from "./state.ts";
 import { compensations } from "./undo.ts";
 
@@ -56,14 +57,20 @@ export function residualEffects(state: OperationState): ResidualEffect[] {
         text: `${what}: it may have happened, and no read has settled it`,
       });
     if (!receipt?.ours && !doubt) continue;
-    const accountStays = plan.kind === "invite" && state.subjectId !== null;
-    if (accountStays)
+    const account = plan.kind === "invite" ? (state.subjectId ?? redeemerOf(receipt)) : null;
+    if (account !== null)
       stands.push({
         step: plan.step,
         kind: "account",
-        text: `the account ${state.subjectId} exists; an account is never deleted as an undo`,
+        text: `the account ${account} exists; an account is never deleted as an undo`,
       });
     for (const effect of plan.effects) effects.push({ step: plan.step, kind: effect.kind, text: effect.text });
   }
   return [...stands, ...effects];
+}
+
+/** Who redeemed the invitation, where that was seen without being bound. */
+function redeemerOf(receipt: Receipt | null): string | null {
+  const after = receipt?.after;
+  return after ? (invitationIn(after)?.invitation?.accepted_by?.id ?? null) : null;
 }

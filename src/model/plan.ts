@@ -47,7 +47,7 @@ export type Undo =
 
 /** What the step was planned against: the value read, or what an earlier step will leave. */
 export type Expects =
-  | { account: "absent" | "active" | "suspended" }
+  | { account: "absent" | "active" | "suspended" | "deleted" }
   | { role: string }
   | { member: boolean }
   | { assigned: boolean }
@@ -89,7 +89,7 @@ export type LicenseStep = WriteBase & {
 export type AccountStep = WriteBase & {
   kind: "create_account" | "suspend_account" | "restore_account" | "remove_member" | "delete_account";
   role?: string;
-  expects: { account: "absent" | "active" | "suspended" };
+  expects: { account: "absent" | "active" | "suspended" | "deleted" };
 };
 export type SessionsStep = WriteBase & { kind: "revoke_sessions" | "revoke_credentials" };
 export type CancelStep = WriteBase & { kind: "cancel_invitation"; expects: { invitation: "pending" } };

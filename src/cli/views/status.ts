@@ -14,6 +14,16 @@ export function statusTable(document: OperationDocument): string {
   return `${columns(["STEP", "ACTION", "RESULT", "UNDO"], rows, [6, 27, 18])}\nSTATE ${document.state}`;
 }
 
+/** Whose doing it is, where that is not said by the code itself. */
+const BY = {
+  tenant: ", by the tenant",
+  policy: ", by the policy",
+  plan: ", by the plan",
+  clock: ", by the clock",
+  approval: "",
+  subject: "",
+};
+
 /** What stands below the table, for the person at three in the morning. */
 export function statusNotes(document: OperationDocument, width = noteWidth()): string {
   const lines: string[] = [];
@@ -34,7 +44,7 @@ export function statusNotes(document: OperationDocument, width = noteWidth()): s
     const { step, code, by, detail, until } = document.blocked;
     const at = document.steps.find((one) => one.step === step)?.transport;
     const request = at?.provider_request_id ? `, request ${at.provider_request_id}` : "";
-    say("stands at", `step ${step}: ${code}, by the ${by}${request}${until === null ? "" : `, until ${until}`}`);
+    say("stands at", `step ${step}: ${code}${BY[by]}${request}${until === null ? "" : `, until ${until}`}`);
     if (detail) say("", detail);
   }
   const { requester } = document;
