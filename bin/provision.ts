@@ -14,7 +14,13 @@ for (const stream of [process.stdout, process.stderr])
   stream.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
 
 const exit = await main(process.argv.slice(2), {
-  provider: async (name) => (await import("../providers/index.ts")).loadProvider(name),
+  provider: async (name) => {
+    const [{ loadProvider }, { sourcesIn }] = await Promise.all([
+      import("../providers/index.ts"),
+      import("../src/runtime/sources.ts"),
+    ]);
+    return loadProvider(name, sourcesIn);
+  },
   sandbox: () => import("../providers/sandbox/tenant/index.ts"),
   version,
   streams: process,

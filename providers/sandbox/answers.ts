@@ -2,7 +2,8 @@ import { z } from "zod";
 
 /** The documented shape of each answer of a sandbox tenant. What does not fit proves nothing. */
 
-const id = z.string().regex(/^[A-Za-z0-9._:-]{1,128}$/);
+/** `.` and `..` would be steps of a path wherever they are put into one, encoded or not. */
+const id = z.string().regex(/^(?!\.{1,2}$)[A-Za-z0-9._:-]{1,128}$/);
 const accountState = z.enum(["active", "suspended", "deleted"]);
 const etag = z.string();
 /** In the answer to a write: whether this request changed anything. */

@@ -130,8 +130,9 @@ function countOf(listed: Awaited<ReturnType<Api["sessions"]>>, of: "sessions" | 
 }
 
 /**
- * Whose the present state is: that of the newest event that changed it. The audit log is read from the primary and
- * whole; where it has no such event, it names nobody.
+ * Whose the present state is: that of the newest event that changed it, or another's where all that the record has of
+ * our request is that it was refused. The audit log is read from the primary and whole; where it has neither, it names
+ * nobody.
  */
 export async function authorship(
   api: Api,
@@ -145,6 +146,7 @@ export async function authorship(
   if (events.kind === "unreadable") return events;
   if (!events.items.every((event) => event.target === about.target)) return ignoredFilter("target");
   const last = events.items.find((event) => event.applied && about.actions.includes(event.action));
-  if (last === undefined) return { kind: "absent", proof: "complete_scan" };
-  return { kind: "found", value: last.idempotency_key === key ? "ours" : "theirs" };
+  const refused = events.items.some((event) => event.idempotency_key === key);
+  if (last === undefined && !refused) return { kind: "absent", proof: "complete_scan" };
+  return { kind: "found", value: last?.idempotency_key === key ? "ours" : "theirs" };
 }

@@ -34,11 +34,11 @@ export async function askToSign({ out, shell, interactive }: Context, shown: str
       `Step ${perCall.join(", ")} is decided per call, and --yes does not cover that.`,
       "Decide it in a terminal.",
     );
-  out.say(`${shown}\n`);
+  out.show(`${shown}\n`);
   if (yes) return;
   if (!interactive)
     throw new ProvisionError("answer_needed", 3, "An answer is needed and there is nobody to ask.", {
-      hint: "Add --yes, or run it in a terminal.",
+      hint: perCall.length > 0 && !sandbox ? "Run it in a terminal." : "Add --yes, or run it in a terminal.",
     });
   if (!(await confirm(asking.question)))
     throw refused("not_approved", "Nothing was signed.", "provision deny refuses it for good.");

@@ -13,12 +13,15 @@ interface Globals {
   C?: string;
 }
 
+/** Commands that a signal lets finish what is in the air. Any other is left at once: nothing of it is. */
+const UNHURRIED: readonly string[] = ["run", "rollback", "sandbox"];
+
 /** Runs one command line. Never throws; the answer is the exit code. */
 export async function main(argv: readonly string[], door: Door): Promise<ExitCode> {
   const wanted = namedCommand(argv);
   let exit: ExitCode = 0;
   const program = programFor(door);
-  const signals = listenForSignals();
+  const signals = listenForSignals(wanted !== undefined && UNHURRIED.includes(wanted));
   const plain = openOut(door.streams, {
     json: argv.includes("--json"),
     quiet: false,
@@ -128,6 +131,7 @@ function isInteractive(): boolean {
   return (
     process.stdin.isTTY === true &&
     process.stdout.isTTY === true &&
+    process.stderr.isTTY === true &&
     (ci === undefined || ci === "" || ci === "0" || ci === "false")
   );
 }

@@ -6,6 +6,8 @@ export interface Out {
   json: boolean;
   /** The answer: one document, or its text. Exactly once a command. */
   answer(document: unknown, text: () => string): void;
+  /** What somebody is about to put their name to; no option takes it away. */
+  show(text: string): void;
   /** Progress and messages. */
   say(text: string): void;
   /** Details for those who asked for them. */
@@ -21,16 +23,24 @@ export function openOut(streams: Streams, options: { json: boolean; quiet: boole
   return {
     json: options.json,
     answer(document, text) {
-      const shown = options.json ? JSON.stringify(document, null, 2) : text();
+      const shown = options.json ? JSON.stringify(document, null, 2) : visible(text());
       if (shown !== "") streams.stdout.write(shown.endsWith("\n") ? shown : `${shown}\n`);
     },
+    show(text) {
+      streams.stderr.write(`${visible(text)}\n`);
+    },
     say(text) {
-      if (!options.quiet) streams.stderr.write(`${text}\n`);
+      if (!options.quiet) streams.stderr.write(`${visible(text)}\n`);
     },
     detail(text) {
       if (options.verbose) streams.stderr.write(`${text}\n`);
     },
   };
+}
+
+/** The last gate before a screen: whatever a line was made of, it obeys nothing that stands in it. */
+function visible(text: string): string {
+  return text.split("\n").map(escapeText).join("\n");
 }
 
 export interface ErrorDocument {

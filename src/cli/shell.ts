@@ -4,8 +4,8 @@ import type { Shell } from "../operations/shell.ts";
 import type { Door, Signals } from "./context.ts";
 import type { Out } from "./out.ts";
 
-/** The first signal lets the request in the air be settled; a second one leaves at once. */
-export function listenForSignals(): Signals {
+/** Where a command is `unhurried`, the first signal lets the request in the air be settled; a second one leaves at once. */
+export function listenForSignals(unhurried: boolean): Signals {
   const wakers = new Set<() => void>();
   const signals: Signals = {
     interrupted: false,
@@ -16,7 +16,7 @@ export function listenForSignals(): Signals {
   };
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.on(name, () => {
-      if (signals.interrupted) process.exit(130);
+      if (signals.interrupted || !unhurried) process.exit(130);
       signals.interrupted = true;
       for (const wake of wakers) wake();
     });

@@ -1,5 +1,5 @@
 import type { Phase } from "../model/entry.ts";
-import type { ExitCode } from "../model/errors.ts";
+import { type ExitCode, type Finding, ProvisionError } from "../model/errors.ts";
 import { canonical } from "../model/json.ts";
 import { isWrite, type WriteStep } from "../model/plan.ts";
 import type { Observed, Reading } from "../model/reading.ts";
@@ -12,6 +12,15 @@ export interface Refusal {
   exit: ExitCode;
   message: string;
   hint?: string;
+  details?: readonly Finding[];
+}
+
+/** The refusal as the error that a use case ends with. */
+export function refusalAsError({ code, exit, message, hint, details }: Refusal): ProvisionError {
+  return new ProvisionError(code, exit, message, {
+    ...(hint !== undefined && { hint }),
+    ...(details !== undefined && { details }),
+  });
 }
 
 /**

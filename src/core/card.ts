@@ -187,6 +187,7 @@ function whyAsked(step: WriteStep, phase: Phase): string {
   if (phase === "rollback") return "this gives authority back, or sends mail";
   if (step.gate === "none") return "not asked: it holds already, and nothing will be sent";
   if (step.gate === "plan") return "decided once, with the plan";
+  if (step.unproven) return "nothing shows that this provider holds here when something goes wrong";
   switch (step.kind) {
     case "invite":
       return "it sends mail, or grants more than the least";

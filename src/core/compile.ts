@@ -3,7 +3,7 @@ import { isWrite, type PlanObservation, type Step, type WriteStep } from "../mod
 import type { Description } from "../model/provider.ts";
 import type { Instant } from "../model/reading.ts";
 import type { Footing } from "./footing.ts";
-import { credentialOf, directionOf, gateOf } from "./gates.ts";
+import { credentialOf, directionOf, gateOf, isUnproven } from "./gates.ts";
 import { aboutOf, bare, type Draft, drafts, type Intent } from "./intent.ts";
 
 /** What the provider says of a step ahead of any call; undefined where it cannot do such a step. */
@@ -30,12 +30,14 @@ export function compileSteps(
     }
     const described = describe(step);
     if (!described) return unable(draft, intent);
-    const stakes = { catalog: intent.tenant.catalog, heldRole };
+    const { catalog, unproven = [] } = intent.tenant;
+    const stakes = { catalog, heldRole, unproven };
     const whole: WriteStep = { ...step, ...described };
     whole.direction = directionOf(whole, stakes);
     whole.credential = credentialOf(whole, stakes);
     whole.gate = gateOf(whole, stakes);
     if (alreadyHolds(whole, footing)) Object.assign(whole, INERT);
+    else if (isUnproven(whole, stakes)) whole.unproven = true;
     if (whole.kind === "set_role") heldRole = whole.role;
     steps.push(whole);
   }

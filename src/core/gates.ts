@@ -1,11 +1,13 @@
 import { type Catalog, groupById, roleById } from "../model/catalog.ts";
-import type { Direction, Gate, WriteStep } from "../model/plan.ts";
+import type { Direction, Gate, StepKind, WriteStep } from "../model/plan.ts";
 
 /** What a step's gate, direction and credential depend on beside the step itself. */
 export interface Stakes {
   catalog: Catalog;
   /** Id of the role that the account holds when the step's turn comes; null where there is no account yet. */
   heldRole: string | null;
+  /** Steps of which nothing shows that the provider holds under faults. */
+  unproven?: readonly StepKind[];
 }
 
 /** A role that the catalogue does not know may be anything, and is treated as the highest. */
@@ -58,7 +60,7 @@ export function directionOf(step: WriteStep, stakes: Stakes): Direction {
 
 /**
  * `call`, decided when the operation stands before the step: mail to the subject, an elevated role, a sensitive group,
- * loss of data, and any write to an account that holds an elevated role. A mere reduction is `plan` whatever the
+ * loss of data, any write to an account that holds an elevated role, and what nothing shows to hold. A mere reduction is `plan` whatever the
  * account holds, so that nothing delays it. Needs the step's `direction` and `effects`; `none` is for what already
  * holds, which the planner knows and this does not.
  */
@@ -68,7 +70,13 @@ export function gateOf(step: WriteStep, stakes: Stakes): Exclude<Gate, "none"> {
   const destroys = step.kind === "delete_account" || step.effects.some(({ kind }) => kind === "data");
   const elevated = "role" in step && step.role !== undefined && isElevated(stakes.catalog, step.role);
   const sensitive = "group" in step && isSensitive(stakes.catalog, step.group.id);
-  return mails || destroys || elevated || sensitive || holdsElevated(stakes) ? "call" : "plan";
+  const calls = mails || destroys || elevated || sensitive || holdsElevated(stakes) || isUnproven(step, stakes);
+  return calls ? "call" : "plan";
+}
+
+/** What a person must decide since nobody knows what comes of it when something goes wrong. A reduction never waits. */
+export function isUnproven(step: WriteStep, { unproven = [] }: Stakes): boolean {
+  return step.direction !== "reduce" && unproven.includes(step.kind);
 }
 
 /** The gate of a planned step, judged again at its turn: it can only rise, and what can never send stays closed. */

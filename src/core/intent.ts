@@ -1,6 +1,6 @@
 import type { Catalog, CatalogGroup, CatalogLicense, CatalogRole } from "../model/catalog.ts";
 import { hashOf } from "../model/json.ts";
-import type { Named, PlanObservation, Step, SubjectKey } from "../model/plan.ts";
+import type { Named, PlanObservation, Step, StepKind, SubjectKey } from "../model/plan.ts";
 import type { Capabilities, Subject } from "../model/provider.ts";
 import type { Instant } from "../model/reading.ts";
 import type { JoinerRequest } from "../model/request.ts";
@@ -16,6 +16,8 @@ export interface TenantFacts {
   landing: { role: string; groups: readonly string[] };
   catalog: Catalog;
   capabilities: Capabilities;
+  /** Steps of which nothing shows that the provider holds under faults; absent: none. */
+  unproven?: readonly StepKind[];
 }
 
 /** A request that was found sound, with every name resolved. It depends on no reading. */

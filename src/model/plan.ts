@@ -66,6 +66,8 @@ interface WriteBase extends StepBase {
   undo: Undo | null;
   /** The step whose failure must stop this one; absent: every earlier step. A leaver's reductions are independent. */
   independent?: true;
+  /** It asks per call because nothing shows that the provider holds under faults here (`Provider.unproven`). */
+  unproven?: true;
   /** Loads the privileged credential where the tenant has one. */
   credential: "ordinary" | "privileged";
 }

@@ -123,6 +123,8 @@ export interface Provider {
   vendorHosts: readonly string[];
   /** How the provider folds an address or login for comparison. */
   fold(key: SubjectKey): string[];
+  /** Steps that the conformance suite does not show to hold for these very sources; each asks a person, per call. */
+  unproven?: readonly StepKind[];
   open(tenant: Tenant, io: ReadIo | WriteIo): Session;
 }
 

@@ -1,16 +1,19 @@
-import { type Pending, pendingDecisions } from "../core/approval.ts";
+import { type Pending, pendingDecisions, refusalAsError } from "../core/approval.ts";
 import { type Card, cardHash, cardsFor } from "../core/card.ts";
 import type { StateName } from "../core/status.ts";
 import type { Phase } from "../model/entry.ts";
 import { invalid, ProvisionError, refused } from "../model/errors.ts";
+import { canonical } from "../model/json.ts";
 import { isWrite } from "../model/plan.ts";
 import { envelopeOf, STATEMENT_TYPE, type Statement, statementBytes } from "../model/statement.ts";
 import { isHardware } from "../runtime/approvals/pubkey.ts";
 import { refusalError } from "../runtime/approvals/refusals.ts";
 import type { RosterEntry } from "../runtime/approvals/roster.ts";
 import { verifyApproval } from "../runtime/approvals/verify.ts";
+import { appendIfStill } from "./append.ts";
 import { approvalContext, currentPolicyHash, perCall, windowFor } from "./authority.ts";
 import type { Desk } from "./desk.ts";
+import { notNamed } from "./named.ts";
 import { type OpenedHere, openHere } from "./open.ts";
 import { nameOf } from "./run.ts";
 import { chooseKey, type Signer } from "./signer.ts";
@@ -141,8 +144,28 @@ async function record(desk: Desk, question: Question, steps: number[], signer: S
     remember(desk, opened.id, found.code, signer.entry.principal, found.message);
     throw refusalError(found);
   }
-  desk.journal().append(opened.id, [{ kind: "approval.recorded", approval: found.approval }]);
+  const unnamed = notNamed(desk, opened.tenant, state, steps, found.approval.approver);
+  if (unnamed) {
+    remember(desk, opened.id, unnamed.code, signer.entry.principal, unnamed.message);
+    throw refusalAsError(unnamed);
+  }
+  const entry = { kind: "approval.recorded", approval: found.approval } as const;
+  await appendIfStill(desk, opened.id, [entry], (now) => stillAsked(question, steps, now));
   return { id: found.approval.approval_id, until: found.approval.not_after };
+}
+
+/** The same steps are asked for on the same readings, and nobody stopped or denied it since the cards were shown. */
+function stillAsked({ opened, phase, readings }: Question, steps: number[], now: OpenedHere): boolean {
+  const pending = pendingDecisions(now.state, Date.parse(now.state.asOf), now.authority);
+  const asked = (from: Pending["readings"]) => canonical(steps.map((step) => from[String(step)] ?? null));
+  return (
+    pending.phase === phase &&
+    steps.every((step) => pending.steps.includes(step)) &&
+    asked(pending.readings) === asked(readings) &&
+    now.state.stopped?.seq === opened.state.stopped?.seq &&
+    now.state.denied?.at === opened.state.denied?.at &&
+    now.state.ended === opened.state.ended
+  );
 }
 
 /** An attempt that was not allowed is kept, so that somebody can ask about it. */

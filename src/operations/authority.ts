@@ -1,15 +1,17 @@
 import { type Authority, decidedWithPlan, firstWrite, type Refusal } from "../core/approval.ts";
 import { cardHash } from "../core/card.ts";
-import { policyHash } from "../core/hashes.ts";
+import { catalogHash, policyHash } from "../core/hashes.ts";
 import { deniedSteps } from "../core/policy.ts";
 import type { Decision, OperationState } from "../core/state.ts";
 import type { Phase } from "../model/entry.ts";
 import { ProvisionError } from "../model/errors.ts";
+import { canonical } from "../model/json.ts";
 import { isWrite, type Plan } from "../model/plan.ts";
 import type { Policy } from "../model/policy.ts";
 import type { Statement } from "../model/statement.ts";
 import { type ApprovalContext, verifyApproval, type Window } from "../runtime/approvals/verify.ts";
 import type { Desk, TenantDesk } from "./desk.ts";
+import { notNamed } from "./named.ts";
 import { instantOf } from "./shell.ts";
 
 const HOUR = 3_600_000;
@@ -82,7 +84,20 @@ export function currentPolicyHash(plan: Plan, policy: Policy, tenant: TenantDesk
 export function authorityFor(desk: Desk, tenant: TenantDesk, state: OperationState): Authority {
   const approvals = new Map<string, Refusal | null>();
   for (const decision of state.decisions) approvals.set(decision.approval_id, recheck(desk, tenant, state, decision));
-  return { approvals, denied: deniedSteps(state.plan, desk.policy(), tenant.catalog) };
+  const denied = deniedSteps(state.plan, desk.policy(), tenant.catalog);
+  if (catalogHash(state.plan.steps, tenant.catalog) !== state.plan.catalog_hash)
+    for (const step of state.plan.steps) denied.set(step.step, catalogChanged(state.plan));
+  return { approvals, denied };
+}
+
+/** What was approved stood on entries that have another meaning by now; nobody approved that. */
+function catalogChanged(plan: Plan): Refusal {
+  return {
+    code: "catalog_changed",
+    exit: 13,
+    message: `The catalogue of ${plan.tenant} has changed in an entry that this plan uses.`,
+    hint: "Plan again; what was changed already can still be rolled back.",
+  };
 }
 
 function recheck(desk: Desk, tenant: TenantDesk, state: OperationState, decision: Decision): Refusal | null {
@@ -102,8 +117,11 @@ function recheck(desk: Desk, tenant: TenantDesk, state: OperationState, decision
     });
     const found = verifyApproval(decision.envelope, context);
     if (!found.ok) return found;
-    const same = found.approval.approval_id === decision.approval_id && found.approval.nonce === decision.nonce;
-    return same
+    const unnamed = notNamed(desk, tenant, state, decision.steps, decision.approver);
+    if (unnamed) return unnamed;
+    // What the fold goes by must be what was signed: a fact beside the envelope carries no signature of its own.
+    const { seq: _seq, spent: _spent, request: _request, ...facts } = decision;
+    return canonical(found.approval) === canonical(facts)
       ? null
       : { code: "other_statement", exit: 9, message: "The recorded approval is not the statement that was signed." };
   } catch (error) {

@@ -36,8 +36,8 @@ export function initFolder(shell: Shell, provider: string): { folder: string; fi
     { path: ".provision/keys/approver", text: key.privateText, mode: 0o600 },
     { path: ".provision/keys/approver.pub", text: `${key.publicLine.trimEnd()}\n`, mode: 0o600 },
   ];
-  const ignore = join(shell.cwd, ".gitignore");
-  if (!existsSync(ignore)) files.push({ path: ".gitignore", text: IGNORED, mode: 0o644 });
+  // Inside the folder, so that it holds beside any .gitignore that is there already.
+  files.push({ path: ".provision/.gitignore", text: IGNORED, mode: 0o600 });
   const there = files.map(({ path }) => path).filter((path) => existsSync(join(shell.cwd, path)));
   if (there.length > 0)
     throw invalid(

@@ -17,6 +17,7 @@ import { requesterOf } from "./requester.ts";
 import { openSessions } from "./sessions.ts";
 import { instantOf } from "./shell.ts";
 import { subjectKeys } from "./subject.ts";
+import { supersede } from "./supersede.ts";
 
 export interface Planned {
   operation_id: string | null;
@@ -50,6 +51,7 @@ export async function planRequest(
   const state = begin(plan, hash);
   if (!options.dryRun) {
     const subjects = subjectKeys(tenant, plan.tenant, plan.subject);
+    supersede(desk, tenant, plan, subjects);
     desk
       .journal()
       .create(id, { kind: "plan.frozen", plan: bytes, plan_hash: hash }, { intent: plan.intent_hash, subjects });
@@ -81,6 +83,7 @@ async function understand(desk: Desk, request: Json): Promise<{ intent: Intent; 
     landing: tenant.resolved.landing,
     catalog: tenant.catalog,
     capabilities: tenant.provider.capabilities,
+    unproven: tenant.provider.unproven ?? [],
   };
   const checked = checkRequest(request, { tenants, tenant: facts });
   if (!checked.ok) throw requestError(checked.findings);

@@ -1,9 +1,10 @@
+import { refusalAsError } from "../core/approval.ts";
 import type { OperationDocument } from "../core/operation.ts";
 import { type Resolution, resolveCard, resolveCardHash, unresolvable } from "../core/resolve.ts";
-import { ProvisionError } from "../model/errors.ts";
 import { envelopeOf, type Statement, statementBytes } from "../model/statement.ts";
 import { refusalError } from "../runtime/approvals/refusals.ts";
 import { verifyApproval } from "../runtime/approvals/verify.ts";
+import { appendIfStill } from "./append.ts";
 import { statementHead } from "./approve.ts";
 import { approvalContext } from "./authority.ts";
 import type { Desk } from "./desk.ts";
@@ -24,7 +25,7 @@ export interface Word {
 export async function wordAbout(desk: Desk, op: string, step: number, as: Resolution): Promise<Word> {
   const opened = await openHere(desk, op);
   const refusal = unresolvable(opened.state, step, as);
-  if (refusal) throw new ProvisionError(refusal.code, refusal.exit, refusal.message, { hint: refusal.hint ?? "" });
+  if (refusal) throw refusalAsError(refusal);
   return { opened, step, as, card: resolveCard(opened.state, step, as) };
 }
 
@@ -70,7 +71,8 @@ export async function giveWord(
     throw refusalError(found);
   }
   const { approver, nonce } = found.approval;
-  desk.journal().append(opened.id, [{ kind: "step.resolved", step, as, envelope, approver, nonce }]);
+  const entry = { kind: "step.resolved", step, as, envelope, approver, nonce } as const;
+  await appendIfStill(desk, opened.id, [entry], (now) => unresolvable(now.state, step, as) === null);
   const document = await statusOf(desk, opened.id);
   desk.journal().setState(opened.id, document.state);
   return document;

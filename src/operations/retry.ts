@@ -1,17 +1,18 @@
+import { settledUndo } from "../core/fold.ts";
 import { ProvisionError } from "../model/errors.ts";
+import { appendIfStill } from "./append.ts";
 import type { Desk } from "./desk.ts";
-import { openHere } from "./open.ts";
+import { type OpenedHere, openHere } from "./open.ts";
 import { requesterOf } from "./requester.ts";
 
 const RETRIED = ["denied", "rejected", "conflict", "no_effect"];
 
 /** A person opens a new try of a step; it is asked for again. */
 export async function retryStep(desk: Desk, op: string, number: number): Promise<void> {
-  const { id, state } = await openHere(desk, op);
-  const step = state.steps.find((one) => one.plan.step === number);
-  const undone =
-    state.rollback !== null && state.rollback.toStep > 0 && number > state.rollback.toStep && step?.undone !== null;
-  if (!step || !(undone || RETRIED.includes(step.receipt?.result ?? "")) || (state.rollback !== null && !undone)) {
+  const opened = await openHere(desk, op);
+  const { id, state } = opened;
+  if (!retryable(opened, number)) {
+    const step = state.steps.find((one) => one.plan.step === number);
     const found = step?.receipt?.result ?? (step ? "not finished" : "no such step");
     throw new ProvisionError(
       "not_retryable",
@@ -23,5 +24,16 @@ export async function retryStep(desk: Desk, op: string, number: number): Promise
       },
     );
   }
-  desk.journal().append(id, [{ kind: "step.retried", step: number, by: requesterOf(desk.shell.env).id }]);
+  const entry = { kind: "step.retried", step: number, by: requesterOf(desk.shell.env).id } as const;
+  await appendIfStill(desk, id, [entry], (now) => retryable(now, number));
+}
+
+/** Refused or without effect; or taken back by a rollback in part, beyond the step that it kept. */
+function retryable({ state }: OpenedHere, number: number): boolean {
+  const step = state.steps.find((one) => one.plan.step === number);
+  if (!step || state.ended !== null) return false;
+  const { rollback } = state;
+  if (rollback)
+    return rollback.toStep > 0 && number > rollback.toStep && step.undone !== null && settledUndo(step.undone.result);
+  return RETRIED.includes(step.receipt?.result ?? "");
 }

@@ -29,7 +29,7 @@ export async function rollbackOperation(
       { path: "to-step", code: "unknown_step", found: options.toStep, allowed: `0 to ${state.steps.length}` },
     ]);
   const name = nameOf(desk, opened);
-  if (nothingMoves(opened, options.toStep)) return { opened, name, refusal: null };
+  if (nothingMoves(opened, options.toStep)) return { opened, name, refusal: null, interrupted: false };
   return underLease(desk, opened, options.waitMs, begins(opened, options.toStep));
 }
 

@@ -16,12 +16,15 @@ import { classFor, guardFor } from "./guarding.ts";
 import { type OpenedHere, openHere, openOperation } from "./open.ts";
 import { progressOf } from "./progress.ts";
 import { openSessions, type Sessions } from "./sessions.ts";
+import { holderOf } from "./status.ts";
 import { subjectKeys } from "./subject.ts";
 
 export interface Ran {
   opened: OpenedHere;
   name: StateName;
   refusal: Refusal | null;
+  /** A signal ended it before it had come to rest. */
+  interrupted: boolean;
 }
 
 /** States that a plain run leaves as they are: nothing may be sent, and no read could change that. */
@@ -42,7 +45,9 @@ export async function runOperation(desk: Desk, op: string, options: { waitMs: nu
   const opened = await openHere(desk, op);
   const name = nameOf(desk, opened);
   const rest = atRest(desk, opened, name);
-  return rest ? { opened, name, refusal: rest.refusal } : underLease(desk, opened, options.waitMs, []);
+  return rest
+    ? { opened, name, refusal: rest.refusal, interrupted: false }
+    : underLease(desk, opened, options.waitMs, []);
 }
 
 /** Where nothing may be sent and no read could change that, nothing is read, and nothing is recorded. */
@@ -60,8 +65,12 @@ function atRest(desk: Desk, opened: OpenedHere, name: StateName): { refusal: Ref
   return cover.kind === "given" ? null : { refusal: cover.kind === "refused" ? cover.refusal : null };
 }
 
-export function nameOf(desk: Desk, { state, authority }: Pick<OpenedHere, "state" | "authority">): StateName {
-  return stateOf(state, desk.shell.now(), authority);
+/** The state by name, with a live executor counted in. */
+export function nameOf(
+  desk: Desk,
+  { id, state, authority }: Pick<OpenedHere, "id" | "state" | "authority">,
+): StateName {
+  return stateOf(state, desk.shell.now(), authority, holderOf(desk, id) !== null);
 }
 
 /** Takes the lease, appends what began this run, and drives the loop until nothing can move. */
@@ -83,7 +92,7 @@ export async function underLease(
     alive: livenessOf,
     sleep: (ms) => timer(ms),
   });
-  const pulse = setInterval(() => lease.beat(), timing.leaseMs / 4);
+  const pulse = setInterval(() => beat(lease), timing.leaseMs / 4);
   pulse.unref();
   try {
     if (opening.length > 0) journal.append(id, opening);
@@ -91,16 +100,25 @@ export async function underLease(
     const patience = waitMs === null ? null : desk.shell.now() + waitMs;
     const io = surroundings(desk, tenant, authority, patience);
     const hands = handsOf(reachOf(desk, tenant, opened, sessions, lease));
-    const { refusal } = await execute(plan, planHash, logOf(desk, tenant, id, lease), hands, io);
+    const { refusal, interrupted } = await execute(plan, planHash, logOf(desk, tenant, id, lease), hands, io);
     const after = openOperation(journal, id);
     const now = { ...opened, ...after, authority: authority(after.state) };
-    const name = nameOf(desk, now);
+    const name = stateOf(now.state, desk.shell.now(), now.authority);
     journal.setState(id, name);
-    return { opened: now, name, refusal };
+    return { opened: now, name, refusal, interrupted };
   } finally {
     clearInterval(pulse);
     lease.release();
     await sessions.close();
+  }
+}
+
+/** From a timer nothing may be thrown. Without a sign of life the lease runs out, which is asked before each write. */
+function beat(lease: Lease): void {
+  try {
+    lease.beat();
+  } catch {
+    return;
   }
 }
 

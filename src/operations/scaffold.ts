@@ -66,6 +66,6 @@ licenses:
 protected: [breakglass@example.test]
 `;
 
-export const IGNORED = `# Journal, keys and tokens
-.provision/
+export const IGNORED = `# Journal, keys and tokens: none of it belongs into a repository.
+*
 `;

@@ -38,14 +38,20 @@ export interface Denied {
 export async function denyOperation(desk: Desk, op: string, reason: string): Promise<Denied> {
   const opened = await openHere(desk, op);
   const { steps, phase } = pendingDecisions(opened.state, desk.shell.now(), opened.authority);
-  if (steps.length > 0 && phase === "apply")
+  if (steps.length > 0 && phase === "rollback")
+    throw refused(
+      "not_deniable",
+      `What ${opened.id} asks for is the way back of step ${steps.join(", ")}; it is not denied but left as it is.`,
+      `provision resolve ${opened.id} --step ${steps[0]} --undo --as left`,
+    );
+  if (steps.length > 0)
     desk.journal().append(opened.id, [{ kind: "approval.denied", by: requesterOf(desk.shell.env).id, reason }]);
   const after = await openHere(desk, opened.id);
   const state = nameOf(desk, after);
   desk.journal().setState(opened.id, state);
   return {
     operation_id: opened.id,
-    decided: phase === "apply" ? steps : [],
+    decided: steps,
     approval_id: null,
     expires_at: null,
     state,

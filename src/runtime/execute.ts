@@ -46,6 +46,8 @@ export interface Surroundings extends Senses {
 export interface Run {
   state: OperationState;
   refusal: Refusal | null;
+  /** A signal ended it before it had come to rest. */
+  interrupted: boolean;
 }
 
 /** A move that takes time, and the fold it was decided on. What touches the tenant is answered with an entry. */
@@ -107,12 +109,12 @@ function* loop(run: RunState, io: Senses): Generator<Ask, Run, Payload | null> {
     const move = next(run.state, io.context(run.state));
     if (io.interrupted() && !settlesNow(move)) {
       run.flush([{ kind: "op.state", event: "interrupted", detail: null }]);
-      return { state: run.state, refusal: null };
+      return { state: run.state, refusal: null, interrupted: true };
     }
     switch (move.kind) {
       case "halt":
         // A decision that came in meanwhile is in the journal by now, and decides again.
-        if (run.flush([])) return { state: run.state, refusal: move.refusal ?? null };
+        if (run.flush([])) return { state: run.state, refusal: move.refusal ?? null, interrupted: false };
         break;
       case "wait":
         io.progress({ kind: "wait", until: move.until, why: move.why });

@@ -10,7 +10,7 @@ import {
   renameSync,
   type Stats,
   unlinkSync,
-  writeSync,
+  writeFileSync,
 } from "node:fs";
 import { dirname } from "node:path";
 import type { Readable } from "node:stream";
@@ -89,7 +89,7 @@ export function writeAtomically(path: string, data: string | Uint8Array, mode: n
   const beside = `${path}.${randomBytes(6).toString("hex")}.tmp`;
   const handle = openSync(beside, "wx", mode);
   try {
-    writeSync(handle, typeof data === "string" ? Buffer.from(data) : data);
+    writeFileSync(handle, data);
     // The umask takes bits off what open() was asked for.
     fchmodSync(handle, mode);
     fsyncSync(handle);

@@ -72,7 +72,7 @@ async function answerTo(init: RequestInit, facts: Facts, options: AttemptOptions
   facts.provider_request_id = requestIdOf(headers);
   const bytes = await boundedBody(response);
   if (bytes !== undefined && bytes.length > 0) facts.response = responseHash(options.fingerprintKey, bytes);
-  return { kind: "answer", status, headers, ...parsedBody(bytes, status), retryAt };
+  return { kind: "answer", status, headers, ...parsedBody(bytes, status, options.token), retryAt };
 }
 
 /** The types of this fetch and of undici's own dispatcher come from two versions of one interface. */

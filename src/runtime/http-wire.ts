@@ -67,17 +67,22 @@ export async function boundedBody(response: Response): Promise<Uint8Array | unde
 }
 
 /** JSON or nothing. Text of a refusal is kept as text, since some services say only there that they throttle. */
-export function parsedBody(bytes: Uint8Array | undefined, status: number): { body: unknown; malformed: boolean } {
+export function parsedBody(
+  bytes: Uint8Array | undefined,
+  status: number,
+  token: Secret,
+): { body: unknown; malformed: boolean } {
   if (bytes === undefined) return { body: undefined, malformed: true };
   if (bytes.length === 0) return { body: undefined, malformed: false };
   let text: string;
   try {
-    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    // A service that quotes the token in its answer must not bring it into messages and journal.
+    text = token.hideIn(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
     return { body: JSON.parse(text), malformed: false };
   } catch {
     const isRefusal = status >= 400;
     return {
-      body: isRefusal ? Buffer.from(bytes).toString("utf8").slice(0, LONGEST_TEXT) : undefined,
+      body: isRefusal ? token.hideIn(Buffer.from(bytes).toString("utf8")).slice(0, LONGEST_TEXT) : undefined,
       malformed: true,
     };
   }

@@ -2,7 +2,7 @@ import { type Proof, standing, undoStep } from "../core/kinds.ts";
 import { instant, type Move } from "../core/move.ts";
 import type { OperationState, StepState } from "../core/state.ts";
 import type { Payload } from "../model/entry.ts";
-import { bug } from "../model/errors.ts";
+import { bug, ProvisionError } from "../model/errors.ts";
 import { isWrite, type Step, type WriteStep } from "../model/plan.ts";
 import type { Action, CredentialClass, Session, Subject } from "../model/provider.ts";
 import type { Observed, Reading } from "../model/reading.ts";
@@ -90,6 +90,13 @@ async function observe(
   const reading = await action.observe(step, subject);
   const refusal =
     move.purpose === "before" && isWrite(step) ? await beforeWrite(reach, state, step, reading, subject) : null;
+  // Whether this would touch the credential's own account is not known: that is a failed read, and no rule's word.
+  if (refusal?.code === "own_account_unreadable")
+    return {
+      ...head,
+      purpose: move.purpose,
+      reading: { kind: "unreadable", reason: "forbidden", detail: refusal.detail },
+    };
   return { ...head, purpose: move.purpose, reading, ...(refusal && { refusal }) };
 }
 
@@ -141,13 +148,26 @@ async function attempt(
   onTransport: (transport: Transport) => void,
 ): Promise<Reply> {
   const credential = reach.classFor(step);
-  if (refresh) await reach.refresh(credential);
+  const dead = await loading(reach, credential, refresh);
+  if (dead) return dead;
+  // Asked last: whatever took time before it may have cost the lease.
   if (!reach.leaseHolds()) return { kind: "not_sent", detail: "the lease does not outlive one request" };
   const action = actionFor(reach.open(credential, onTransport), step);
   return action.send(step, subject, {
     key: intent.key,
     ...(intent.ifVersion === null ? {} : { ifVersion: intent.ifVersion }),
   });
+}
+
+/** The token at hand, or why nothing can be sent: a credential that fails now leaves no doubt behind. */
+async function loading(reach: Reach, credential: CredentialClass, refresh: boolean): Promise<Reply | null> {
+  try {
+    await (refresh ? reach.refresh(credential) : reach.load(credential));
+    return null;
+  } catch (error) {
+    if (!(error instanceof ProvisionError)) throw error;
+    return { kind: "not_sent", detail: `the ${credential} credential cannot be had (${error.code})` };
+  }
 }
 
 function neverSent(began: number, ended: number): Transport {

@@ -21,10 +21,18 @@ export class Secret {
 
   /** Whether the token stands in the text: as it is, in base64 (either alphabet), or URL-encoded. */
   appearsIn(text: string): boolean {
+    return this.#forms().some((form) => text.includes(form));
+  }
+
+  /** The text with the token taken out of it, in each of these forms. */
+  hideIn(text: string): string {
+    return this.#forms().reduce((hidden, form) => hidden.replaceAll(form, SHOWN), text);
+  }
+
+  #forms(): string[] {
     const bytes = Buffer.from(this.#value);
     const base64 = bytes.toString("base64").replace(/=+$/, "");
-    const forms = [this.#value, base64, bytes.toString("base64url"), encodeURIComponent(this.#value)];
-    return forms.some((form) => text.includes(form));
+    return [this.#value, base64, bytes.toString("base64url"), encodeURIComponent(this.#value)];
   }
 
   equals(other: Secret): boolean {

@@ -1,8 +1,7 @@
 import { openDesk } from "../../operations/desk.ts";
 import { previewRollback, type RollbackPreview, rollbackOperation } from "../../operations/rollback.ts";
-import { documentOf } from "../../operations/status.ts";
 import type { CommandModule } from "../context.ts";
-import { finishRun } from "../finish.ts";
+import { withDocument } from "../finish.ts";
 import { numberOption } from "../options.ts";
 import { cardsText } from "../views/plan.ts";
 import { columns } from "../views/table.ts";
@@ -30,8 +29,9 @@ export const define: CommandModule["define"] = (command, action) => {
             context.out.answer(preview, () => previewText(preview));
             return 0;
           }
-          const ran = await rollbackOperation(desk, op as string, { toStep, waitMs: null });
-          return finishRun(context, ran, documentOf(desk, ran.opened));
+          return await withDocument(context, desk, op as string, () =>
+            rollbackOperation(desk, op as string, { toStep, waitMs: null }),
+          );
         } finally {
           desk.close();
         }

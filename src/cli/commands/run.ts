@@ -1,9 +1,8 @@
 import { openDesk } from "../../operations/desk.ts";
 import { retryStep } from "../../operations/retry.ts";
 import { runOperation } from "../../operations/run.ts";
-import { documentOf } from "../../operations/status.ts";
 import type { CommandModule } from "../context.ts";
-import { finishRun } from "../finish.ts";
+import { withDocument } from "../finish.ts";
 import { durationOption, numberOption } from "../options.ts";
 
 const EXAMPLES = `
@@ -24,9 +23,11 @@ export const define: CommandModule["define"] = (command, action) => {
         const desk = openDesk(context.shell);
         try {
           const retry = numberOption("--retry-step", options.retryStep, { min: 1, max: 9999 });
-          if (retry !== null) await retryStep(desk, op as string, retry);
-          const ran = await runOperation(desk, op as string, { waitMs: durationOption("--wait", options.wait) });
-          return finishRun(context, ran, documentOf(desk, ran.opened));
+          const waitMs = durationOption("--wait", options.wait);
+          return await withDocument(context, desk, op as string, async () => {
+            if (retry !== null) await retryStep(desk, op as string, retry);
+            return runOperation(desk, op as string, { waitMs });
+          });
         } finally {
           desk.close();
         }

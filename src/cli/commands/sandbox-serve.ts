@@ -93,10 +93,15 @@ function stopped({ signals }: Context): Promise<void> {
   return new Promise((done) => signals.onInterrupt(done));
 }
 
+/** The child works with the configuration that the tenant was started for, also where that one was named. */
+function childEnv({ env, config, cwd }: Context["shell"]): NodeJS.ProcessEnv {
+  return config === undefined ? env : { ...env, PROVISION_CONFIG: resolve(cwd, config) };
+}
+
 /** The child gets our terminal and its own answer counts; a signal to us is passed on, and a signalled child is 130. */
-function runChild({ signals }: Context, program: string, args: readonly string[]): Promise<ExitCode> {
+function runChild({ signals, shell }: Context, program: string, args: readonly string[]): Promise<ExitCode> {
   return new Promise((done, fail) => {
-    const child = spawn(program, args, { stdio: "inherit" });
+    const child = spawn(program, args, { stdio: "inherit", cwd: shell.cwd, env: childEnv(shell) });
     const forget = signals.onInterrupt(() => child.kill("SIGTERM"));
     child.once("error", (error) => {
       forget();

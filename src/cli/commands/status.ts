@@ -57,7 +57,9 @@ export const define: CommandModule["define"] = (command, action) => {
 };
 
 async function openOnes(desk: Desk, out: Out): Promise<ExitCode> {
-  const operations = (await listOperations(desk)).filter(({ state }) => !FINISHED.includes(state));
+  const operations = (await listOperations(desk)).filter(
+    ({ state }) => !(FINISHED as readonly string[]).includes(state),
+  );
   const rows = operations.map((one) => [one.operation_id, one.tenant, one.subject, one.state, one.created_at]);
   out.answer({ operations }, () =>
     rows.length === 0

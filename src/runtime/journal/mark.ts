@@ -1,4 +1,14 @@
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import { unverified } from "../../model/errors.ts";
 
@@ -74,7 +84,7 @@ export function beginMark(dir: string, mark: Mark): void {
   const draft = join(dir, `${MARK_FILE}.new`);
   rmSync(draft, { force: true });
   const fd = openSync(draft, "wx", 0o600);
-  writeSync(fd, textOf(mark));
+  writeFileSync(fd, textOf(mark));
   fsyncSync(fd);
   closeSync(fd);
   renameSync(draft, join(dir, MARK_FILE));

@@ -8,7 +8,7 @@ import {
   renameSync,
   rmSync,
   statSync,
-  writeSync,
+  writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
 import { unverified } from "../../model/errors.ts";
@@ -32,7 +32,7 @@ export function ensureMaster(dir: string, random: Random): void {
   const draft = `${path}.new`;
   rmSync(draft, { force: true });
   const fd = openSync(draft, "wx", 0o600);
-  writeSync(fd, `${Buffer.from(random(KEY_BYTES)).toString("base64url")}\n`);
+  writeFileSync(fd, `${Buffer.from(random(KEY_BYTES)).toString("base64url")}\n`);
   fsyncSync(fd);
   closeSync(fd);
   renameSync(draft, path);

@@ -28,6 +28,8 @@ export interface AppendOptions {
   bind?: readonly string[];
   /** The state to list the operation under, if this append is `ok`. */
   state?: string;
+  /** The operation's last entry as the caller read it: where it went on since, nothing at all is written. */
+  after?: number;
 }
 
 /** `ok: false`: the operation went on meanwhile or the lease is lost. Read again and decide anew. */
@@ -69,13 +71,14 @@ export function appendTo(
   op: string,
   payloads: readonly Payload[],
   expect: Expect | undefined,
-  { bind = [], state }: AppendOptions,
+  { bind = [], state, after }: AppendOptions,
 ): Appended {
   if (expect === undefined && payloads.some(isIntent))
     throw bug("An intent needs a lease and the last entry it rests on.");
   return write(store, () => {
     const row = store.sql("SELECT last_seq FROM operation WHERE op = ?").get(op) as { last_seq: number } | undefined;
     if (row === undefined) throw unknown(op);
+    if (after !== undefined && row.last_seq !== after) return { ok: false, entries: [] };
     const lease = leaseRow(store, op);
     let ok = expect === undefined || (row.last_seq === expect.seq && lease?.epoch === expect.epoch);
     if (ok && bind.length > 0 && lease !== undefined && addKeys(store, op, lease.epoch, bind) !== undefined) {
