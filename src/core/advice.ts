@@ -1,3 +1,4 @@
+import { inDoubt } from "./progress.ts";
 import type { OperationState } from "./state.ts";
 import type { StateName } from "./status.ts";
 import { compensations } from "./undo.ts";
@@ -48,9 +49,7 @@ export function nextCommands(id: string, state: OperationState, name: StateName)
             safe: true,
           },
         ];
-  const doubtful = state.steps.find(
-    (step) => step.apply.intent !== null && (step.receipt === null || step.receipt.result === "unknown"),
-  )?.plan.step;
+  const doubtful = state.steps.find((step) => inDoubt(state, step))?.plan.step;
   const presumed = state.steps.find((step) => step.receipt?.attribution === "presumed")?.plan.step;
   const divergedUndo = state.steps.find(
     (step) => step.undone !== null && !["undone", "already gone", "left"].includes(step.undone.result),

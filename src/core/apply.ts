@@ -9,7 +9,7 @@ import { type Proof, standing } from "./kinds.ts";
 import { type Context, halt, isFresh, type Move, readAgain, record } from "./move.ts";
 import { already, concluded, notAsExpected, receiptEntry } from "./outcome.ts";
 import { currentStep, failed, stillStands } from "./progress.ts";
-import { judge } from "./settle.ts";
+import { judge, type Settling } from "./settle.ts";
 import { isOpen, type OperationState, type StepState } from "./state.ts";
 import { nextWait } from "./wait.ts";
 
@@ -85,7 +85,7 @@ function askEntry(state: OperationState, plan: WriteStep, reading: Reading<Obser
 }
 
 /** The write is out, or may be: find out what became of it, and record it. */
-export function settling(state: OperationState, step: StepState, context: Context, noResend: boolean): Move {
+export function settling(state: OperationState, step: StepState, context: Context, resend: Settling["resend"]): Move {
   const plan = step.plan;
   if (!isWrite(plan)) throw bug("a wait that was sent");
   const work = step.apply;
@@ -99,7 +99,7 @@ export function settling(state: OperationState, step: StepState, context: Contex
     keys: context.keys,
     authorship: context.authorship,
     recent: recentlyMade(state, context),
-    noResend,
+    resend,
   });
   if (verdict.do === "conclude") return record(receiptEntry(plan.step, concluded(plan, work, verdict)));
   return carryOut(state, plan, work, "apply", verdict, context);

@@ -4,6 +4,7 @@ import { canonical } from "../model/json.ts";
 import { isWrite, type WriteStep } from "../model/plan.ts";
 import type { Observed, Reading } from "../model/reading.ts";
 import { undoStep } from "./kinds.ts";
+import { endsApply, failed } from "./progress.ts";
 import type { ApprovalRequest, Decision, OperationState, StepState } from "./state.ts";
 
 /** Why something may not be done, on the way out to the person. */
@@ -102,6 +103,30 @@ export function coverOf(
   return lapsed ? { kind: "lapsed", decision: lapsed } : { kind: "needed" };
 }
 
+/**
+ * Whether what was begun may be sent once more. Its window only limited the start; but a stop since then holds it until
+ * somebody approves the step again, and an approval that no longer verifies ends it.
+ */
+export function resendCover(
+  state: OperationState,
+  step: StepState,
+  authority: Authority,
+): { kind: "allowed" | "held" } | { kind: "refused"; refusal: Refusal } {
+  const { intent } = step.apply;
+  const { stopped } = state;
+  const again = state.decisions.filter(
+    (made) =>
+      made.phase === "apply" && made.steps.includes(step.plan.step) && (stopped === null || made.seq > stopped.seq),
+  );
+  if (stopped !== null && (intent?.seq ?? 0) < stopped.seq && again.length === 0) return { kind: "held" };
+  const ids = [...(intent?.approvals ?? []), ...again.map((made) => made.approval_id)];
+  const found = ids.map((id) => authority.approvals.get(id) ?? null);
+  if (found.length === 0 || found.some((refusal) => refusal === null || refusal.code === "lapsed"))
+    return { kind: "allowed" };
+  const [refusal] = found;
+  return refusal ? { kind: "refused", refusal } : { kind: "allowed" };
+}
+
 /** Same value and same version. A reading that is not at hand is compared with nothing and does not contradict. */
 export function sameReading(asked: Reading<Observed> | null, now: Reading<Observed> | null): boolean {
   if (asked === null) return false;
@@ -134,14 +159,18 @@ export interface Pending {
  * and remains, and the per-call steps that the operation stands before.
  */
 export function pendingDecisions(state: OperationState, now: number, authority: Authority): Pending {
-  if (state.ended !== null) return { phase: "apply", steps: [], readings: {} };
+  const ended = state.steps.some(({ plan, receipt }) => receipt !== null && endsApply(plan, receipt));
+  if (state.ended !== null || (ended && !state.rollback)) return { phase: "apply", steps: [], readings: {} };
   if (state.rollback) return pendingRollback(state, now, authority);
   const first = firstWrite(state);
   const steps: number[] = [];
   const readings: Record<string, Reading<Observed>> = {};
+  let blocked = false;
   for (const step of state.steps) {
-    if (!isWrite(step.plan) || step.plan.gate === "none" || step.receipt !== null || step.apply.intent !== null)
-      continue;
+    blocked ||= step.receipt !== null && failed(step.receipt);
+    if (!isWrite(step.plan) || step.plan.gate === "none" || step.receipt !== null) continue;
+    if (blocked && !step.plan.independent) continue;
+    if (step.apply.intent !== null && resendCover(state, step, authority).kind !== "held") continue;
     if (decidedWithPlan(step.plan, first)) {
       if (coverOf(state, step, "apply", null, now, authority).kind !== "given") steps.push(step.plan.step);
       continue;

@@ -1,7 +1,8 @@
 import type { Entry, Payload } from "../model/entry.ts";
 import { bug } from "../model/errors.ts";
 import type { Receipt } from "../model/receipt.ts";
-import { resultWord } from "./kinds.ts";
+import { inDoubt } from "./progress.ts";
+import { resolved, settledUndo } from "./resolved.ts";
 import {
   type AnyEntry,
   type Decision,
@@ -58,7 +59,7 @@ function apply(state: OperationState, entry: AnyEntry): OperationState {
     case "step.retried":
       return retried(state, entry.step);
     case "step.resolved":
-      return resolved(state, entry);
+      return inStep(state, entry.step, (step) => resolved(step, entry));
     case "subject.bound":
       return { ...state, subjectId: entry.subject_id, boundAt: entry.at };
     case "approval.requested": {
@@ -129,10 +130,6 @@ function reopens(receipt: Receipt | null, work: Work): boolean {
   return receipt?.result === "unknown" || (receipt?.result === "conflict" && !hasIntent(work));
 }
 
-export function settledUndo(result: string): boolean {
-  return result === "undone" || result === "already gone" || result === "left";
-}
-
 function transport(state: OperationState, entry: Of<"step.transport">): OperationState {
   const { attempt, epoch, reply } = entry;
   const next = inWork(state, entry, (work) =>
@@ -181,6 +178,9 @@ function receipt(state: OperationState, entry: Of<"step.receipt">): OperationSta
 
 /** Opens a step again by a person's act; after a rollback in part, everything that was taken back with it. */
 function retried(state: OperationState, number: number): OperationState {
+  const asked = state.steps.find((step) => step.plan.step === number);
+  // Over a doubt it would give what may have happened a second key.
+  if (!asked || inDoubt(state, asked)) return state;
   const reopened = state.steps
     .filter((step) => step.plan.step === number || (state.rollback !== null && step.plan.step > state.rollback.toStep))
     .map((step) => step.plan.step);
@@ -190,53 +190,6 @@ function retried(state: OperationState, number: number): OperationState {
       : step,
   );
   return spend({ ...state, steps, rollback: null, paused: null }, reopened, () => true);
-}
-
-function resolved(state: OperationState, entry: Of<"step.resolved">): OperationState {
-  return inStep(state, entry.step, (step): StepState => {
-    const { receipt } = step;
-    switch (entry.as) {
-      case "not-applied":
-        return { ...step, apply: freshTry(step.apply.try + 1), receipt: null };
-      case "left":
-        return { ...step, undone: leftBy(entry) };
-      case "ours":
-        return receipt ? { ...step, receipt: { ...receipt, ours: true, attribution: "proven" } } : step;
-      case "not-ours":
-        return receipt
-          ? { ...step, receipt: { ...receipt, ours: false, attribution: null, compensation: null } }
-          : step;
-      case "applied":
-        return { ...step, receipt: appliedByWord(step) };
-      default:
-        entry.as satisfies never;
-        throw bug("a resolution of unknown kind");
-    }
-  });
-}
-
-function leftBy(entry: Of<"step.resolved">) {
-  const none = { before: null, after: null, code: null, status: null, provider_request_id: null };
-  return { ...none, result: "left" as const, detail: `left by the word of ${entry.approver}`, at: entry.at };
-}
-
-/** A named approver's word that the change happened: what the plan wanted is taken as what is there. */
-function appliedByWord(step: StepState): Receipt | null {
-  if (step.plan.kind === "wait_for_acceptance") return step.receipt;
-  const proof = { kind: "absent", proof: "exact" } as const;
-  return {
-    result: resultWord(step.plan, proof, true),
-    ours: true,
-    attribution: "proven",
-    before: step.apply.intent?.before ?? null,
-    after: null,
-    remote_version_after: null,
-    compensation: step.plan.undo,
-    code: "resolved",
-    detail: "by the signed word of an approver",
-    status: null,
-    provider_request_id: null,
-  };
 }
 
 function decision(state: OperationState, entry: Of<"approval.recorded">): Decision {

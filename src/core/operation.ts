@@ -6,7 +6,7 @@ import { type NextCommand, nextCommands } from "./advice.ts";
 import { type Authority, coverOf, decidedWithPlan, firstWrite, requestFor } from "./approval.ts";
 import { type Blocked, blockedBy } from "./blocked.ts";
 import { actionOf, targetOf, valueText } from "./kinds.ts";
-import { currentStep } from "./progress.ts";
+import { currentStep, inDoubt } from "./progress.ts";
 import { type CompensationLine, compensationLines, type ResidualEffect, residualEffects } from "./residue.ts";
 import { isOpen, type OperationState, type StepState } from "./state.ts";
 import { type StateName, stateOf } from "./status.ts";
@@ -133,7 +133,7 @@ export function resultText(state: OperationState, step: StepState, live: boolean
   const { receipt } = step;
   if (step.plan.kind === "invite" && receipt?.result === "pending") return cameOf(state) ?? receipt.result;
   if (receipt) return receipt.result;
-  if (step.apply.intent !== null) return live && isOpen(step.apply) ? "-" : "unknown";
+  if (inDoubt(state, step)) return live && isOpen(step.apply) ? "-" : "unknown";
   if (step.plan.kind === "wait_for_acceptance" && step.apply.before !== null) return "waiting";
   return "-";
 }

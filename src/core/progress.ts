@@ -1,7 +1,7 @@
 import { isWrite, type Step, type WriteStep } from "../model/plan.ts";
 import type { Receipt, Result } from "../model/receipt.ts";
 import { type Proof, standing } from "./kinds.ts";
-import type { OperationState, StepState } from "./state.ts";
+import { isOpen, type OperationState, type StepState } from "./state.ts";
 
 /** A stop holds until something is approved after it. */
 export function stopHolds(state: OperationState): boolean {
@@ -34,6 +34,13 @@ export function currentStep(state: OperationState): StepState | null {
     blocked ||= failed(step.receipt);
   }
   return null;
+}
+
+/** It may have happened, and no read has settled it. A pause is recorded only once nothing is in doubt. */
+export function inDoubt(state: OperationState, step: StepState): boolean {
+  if (step.receipt !== null) return step.receipt.result === "unknown";
+  if (step.apply.intent === null) return false;
+  return isOpen(step.apply) || state.paused?.epoch !== state.epoch;
 }
 
 /** Whether a confirmed step reads as it was left. */

@@ -1,6 +1,7 @@
 import { isWrite } from "../model/plan.ts";
 import type { Receipt } from "../model/receipt.ts";
 import { actionOf, invitationIn, targetOf } from "./kinds.ts";
+import { inDoubt } from "./progress.ts";
 import type { OperationState } from "./state.ts";
 import { compensations } from "./undo.ts";
 
@@ -49,7 +50,7 @@ export function residualEffects(state: OperationState): ResidualEffect[] {
     const what = [actionOf(plan.kind), targetOf(plan)].filter((word) => word !== null).join(" ");
     if (undone && undone.result !== "undone" && undone.result !== "already gone")
       stands.push({ step: plan.step, kind: undone.result, text: `${what}: ${undone.detail ?? "stands as it is"}` });
-    const doubt = step.apply.intent !== null && (receipt === null || receipt.result === "unknown");
+    const doubt = inDoubt(state, step);
     if (doubt)
       stands.push({
         step: plan.step,

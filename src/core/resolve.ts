@@ -3,7 +3,8 @@ import { isWrite } from "../model/plan.ts";
 import { escapeText } from "../model/text.ts";
 import type { Refusal } from "./approval.ts";
 import { actionOf, targetOf, valueText } from "./kinds.ts";
-import type { OperationState, StepState } from "./state.ts";
+import { inDoubt } from "./progress.ts";
+import type { OperationState } from "./state.ts";
 
 export type Resolution = "applied" | "not-applied" | "ours" | "not-ours" | "left";
 
@@ -17,7 +18,7 @@ export function unresolvable(state: OperationState, number: number, as: Resoluti
   switch (as) {
     case "applied":
     case "not-applied":
-      return inDoubt(step) ? null : no(`Step ${number} of ${id} is not in doubt.`);
+      return inDoubt(state, step) ? null : no(`Step ${number} of ${id} is not in doubt.`);
     case "ours":
     case "not-ours":
       return step.receipt?.attribution === "presumed"
@@ -30,11 +31,6 @@ export function unresolvable(state: OperationState, number: number, as: Resoluti
       as satisfies never;
       return no("That word is not known.");
   }
-}
-
-/** It may have happened, and no read has settled it. */
-export function inDoubt(step: StepState): boolean {
-  return step.apply.intent !== null && (step.receipt === null || step.receipt.result === "unknown");
 }
 
 function no(message: string): Refusal {

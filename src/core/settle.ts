@@ -28,8 +28,11 @@ export interface Settling {
   authorship: boolean;
   /** The target was made by this run moments ago, and may not be visible yet. */
   recent: boolean;
-  /** Nothing may be sent any more in this direction; only what happened is to be found out. */
-  noResend: boolean;
+  /**
+   * `held`: nothing may be sent until a person decides again; the step is left for then. `over`: the way forward has
+   * ended; only what happened is to be found out.
+   */
+  resend: "allowed" | "held" | "over";
 }
 
 type Settled = Reply | { kind: "lost"; detail: string };
@@ -40,7 +43,7 @@ export function judge(s: Settling): Judgement {
   const reply: Settled = isOpen(work)
     ? { kind: "lost", detail: "the process ended before an answer was recorded" }
     : (work.attempts.at(-1)?.reply ?? { kind: "lost", detail: "no attempt is recorded" });
-  if (reply.kind === "denied" && reply.status === 401 && !refreshed(s)) return { do: "send", proof: false };
+  if (is401(reply) && !refreshed(s) && s.resend === "allowed") return { do: "send", proof: false };
   const seen = work.seen.at(-1);
   if (!seen) return { do: "observe" };
   if (seen.reading.kind === "unreadable") return unreadable(s, reply);
@@ -74,7 +77,11 @@ function wanted(s: Settling, reply: Settled): Judgement {
       ? conclude("done", "proven", "named", "the tenant's own record names our request")
       : conclude("already", null, "not_ours", "the tenant's own record names another author");
   const asked = s.work.intent?.attempt ?? 0;
-  if (s.keys && !s.noResend && asked < 2 && withinBudget(s)) return { do: "send", proof: true };
+  if (s.keys && s.resend === "allowed" && asked < 2 && withinBudget(s)) {
+    const told = reply.kind === "throttled" && reply.retryAt !== null ? Date.parse(reply.retryAt) : 0;
+    if (s.now >= told) return { do: "send", proof: true };
+    if (told - s.now <= s.limits.retryAfterMs) return { do: "wait", until: told };
+  }
   return conclude(
     "done",
     "presumed",
@@ -111,7 +118,7 @@ function notWanted(s: Settling, reply: Settled, seen: Seen, standing: Standing):
       if (standing === "other") return otherValue(s, seen);
       return resend(s, "throttled", reply.detail, reply.retryAt === null ? null : Date.parse(reply.retryAt));
     case "gone":
-      if (s.recent && standing === "expected" && withinBudget(s) && !s.noResend)
+      if (s.recent && standing === "expected" && withinBudget(s) && s.resend === "allowed")
         return resend(s, reply.code, reply.detail, null);
       return proven(s, seen) ?? conclude("conflict", null, reply.code, reply.detail);
     case "conflict":
@@ -119,8 +126,10 @@ function notWanted(s: Settling, reply: Settled, seen: Seen, standing: Standing):
     case "rejected":
       return proven(s, seen) ?? conclude("rejected", null, reply.code, reply.detail);
     case "denied":
-      if (reply.status === 401)
-        return pause(s, "unauthenticated", `the credential is no longer accepted (${reply.detail})`, null);
+      if (reply.status === 401) {
+        const why = `the credential is no longer accepted (${reply.detail})`;
+        return s.resend === "over" ? over(s, "unauthenticated", why) : pause(s, "unauthenticated", why, null);
+      }
       return proven(s, seen) ?? conclude("denied", null, reply.code, reply.detail);
     default:
       reply satisfies never;
@@ -151,13 +160,8 @@ function afterAccepted(
 
 function afterLost(s: Settling, seen: Seen, standing: Standing): Judgement {
   if (standing === "other") return proven(s, seen) ?? otherValue(s, seen);
-  if (s.noResend)
-    return (
-      proven(s, seen) ??
-      conclude("no_effect", null, "not_applied", "the answer was lost, and complete reads show that nothing happened")
-    );
   const detail = "the answer was lost, and complete reads show that nothing happened";
-  if (s.keys && withinBudget(s)) return resend(s, "lost", detail, null);
+  if (s.keys && s.resend === "allowed" && withinBudget(s)) return resend(s, "lost", detail, null);
   return proven(s, seen) ?? resend(s, "lost", detail, null);
 }
 
@@ -200,12 +204,20 @@ function answeredAt(s: Settling): number {
 
 function resend(s: Settling, code: string, detail: string, told: number | null): Judgement {
   const at = told ?? answeredAt(s) + backoff(Math.max(1, ofRun(s).length), s.limits);
+  if (s.resend === "over") return over(s, code, detail);
   if (told !== null && told - s.now > s.limits.retryAfterMs) return pause(s, code, detail, told);
-  if (s.noResend) return pause(s, code, detail, told);
+  if (s.resend === "held")
+    return pause(s, "stopped", `${detail}; it was stopped, and nothing is sent until it is approved again`, null);
   if (!withinBudget(s)) return pause(s, code, `${detail}; the attempts of this run are used up`, told);
   const seen = s.work.seen.at(-1);
   if (s.now < at) return { do: "wait", until: at };
   return seen && Date.parse(seen.at) >= at ? { do: "send", proof: false } : { do: "observe" };
+}
+
+/** The way forward has ended: once it is proven that nothing took effect, the step had none. */
+function over(s: Settling, code: string, detail: string): Judgement {
+  const seen = s.work.seen.at(-1);
+  return (seen && proven(s, seen)) ?? conclude("no_effect", null, code, `${detail}; nothing of it took effect`);
 }
 
 /** Leaving a step for a later run, once it is proven that no earlier attempt of it took effect. */

@@ -3,8 +3,8 @@ import { isWrite } from "../model/plan.ts";
 import { type Authority, coverOf } from "./approval.ts";
 import { began } from "./fold.ts";
 import { invitationIn, type Proof } from "./kinds.ts";
-import { currentStep, failed, stillStands, stopHolds } from "./progress.ts";
-import { isOpen, type OperationState } from "./state.ts";
+import { currentStep, failed, inDoubt, stillStands, stopHolds } from "./progress.ts";
+import type { OperationState } from "./state.ts";
 import { compensations } from "./undo.ts";
 import { deadline } from "./wait.ts";
 
@@ -48,11 +48,7 @@ export function stateOf(state: OperationState, now: number, authority: Authority
   if (state.ended !== null) return state.ended;
   if (live) return "running";
   if (state.rollback) return rollbackState(state);
-  const doubt = state.steps.some(
-    (step) =>
-      step.receipt?.result === "unknown" ||
-      (step.apply.intent !== null && step.receipt === null && !pausedWithProof(state)),
-  );
+  const doubt = state.steps.some((step) => inDoubt(state, step));
   if (doubt) return "needs_reconciliation";
   if (stopHolds(state)) return "stopped";
   const results = state.steps.flatMap((step) => (step.receipt ? [{ plan: step.plan, receipt: step.receipt }] : []));
@@ -71,16 +67,10 @@ export function stateOf(state: OperationState, now: number, authority: Authority
   const reading = request?.readings[String(step.plan.step)] ?? null;
   const covered = coverOf(state, step, "apply", reading, now, authority).kind === "given";
   if (covered)
-    return state.epoch > 0 && began(state) && state.decisions.every((d) => d.seq < lastReceipt(state))
+    return state.epoch > 0 && began(state) && state.decisions.every((d) => d.seq < lastIntent(state))
       ? "paused"
       : "approved";
   return standsBefore(state, step.plan.step, request !== undefined) ? "awaiting_approval" : "paused";
-}
-
-/** A pause after a send is recorded only once it is proven that nothing took effect. */
-function pausedWithProof(state: OperationState): boolean {
-  if (state.paused?.epoch !== state.epoch) return false;
-  return state.steps.every((step) => step.receipt !== null || step.apply.intent === null || !isOpen(step.apply));
 }
 
 /** Plan-gated steps are asked for from the start; a per-call step only once the operation stands before it. */
@@ -90,7 +80,7 @@ function standsBefore(state: OperationState, number: number, asked: boolean): bo
   return step.gate === "plan" || asked || number === state.plan.steps.find(isWrite)?.step;
 }
 
-function lastReceipt(state: OperationState): number {
+function lastIntent(state: OperationState): number {
   return Math.max(0, ...state.steps.map((step) => step.apply.intent?.seq ?? 0));
 }
 
@@ -111,9 +101,7 @@ function waitState(state: OperationState, now: number): StateName {
 }
 
 function rollbackState(state: OperationState): StateName {
-  const unsettled = state.steps.some(
-    (step) => step.receipt?.result === "unknown" || (step.apply.intent !== null && step.receipt === null),
-  );
+  const unsettled = state.steps.some((step) => inDoubt(state, step));
   if (unsettled || state.steps.some((step) => step.undone?.result === "unknown")) return "needs_reconciliation";
   const open = compensations(state).some(
     ({ step }) => !["undone", "already gone", "left"].includes(step.undone?.result ?? ""),

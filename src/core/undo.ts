@@ -23,25 +23,33 @@ export interface Compensation {
 
 /** The compensation stack, newest first: read off the receipts, never stored. */
 export function compensations(state: OperationState, toStep = state.rollback?.toStep ?? 0): Compensation[] {
-  const accepted = state.steps.some(
-    (step) => step.plan.kind === "wait_for_acceptance" && step.receipt?.result === "observed",
-  );
+  const gone = invitationGone(state);
   return state.steps
     .flatMap((step): Compensation[] => {
       const { plan, receipt } = step;
       if (plan.step <= toStep || !isWrite(plan) || !receipt?.ours) return [];
-      if (plan.kind === "invite" && accepted) return [];
+      if (plan.kind === "invite" && gone) return [];
       const back = undoStep(plan, receipt);
       return back ? [{ step, plan, receipt, back }] : [];
     })
     .reverse();
 }
 
+/** Whether there is no open invitation left to cancel: it was redeemed, or ended by itself; past its deadline it may be open. */
+function invitationGone(state: OperationState): boolean {
+  const waited = state.steps.find((step) => step.plan.kind === "wait_for_acceptance")?.receipt;
+  if (!waited) return false;
+  return (
+    ["observed", "declined", "cancelled"].includes(waited.result) ||
+    (waited.result === "expired" && waited.code !== "deadline")
+  );
+}
+
 /** The way back: settle what is in doubt, read every target that needs a decision and ask once, then undo. */
 export function nextUndo(state: OperationState, context: Context): Move {
   for (const step of state.steps) {
     if (step.receipt?.result === "unknown") return halt;
-    if (step.apply.intent !== null && step.receipt === null) return settling(state, step, context, true);
+    if (step.apply.intent !== null && step.receipt === null) return settling(state, step, context, "over");
   }
   const open = compensations(state).filter(
     ({ step, receipt }) => step.undone === null && receipt.attribution === "proven",
@@ -167,7 +175,7 @@ function settlingUndo(state: OperationState, step: StepState, back: WriteStep, c
     keys: context.keys,
     authorship: context.authorship,
     recent: recentlyMade(state, context),
-    noResend: false,
+    resend: "allowed",
   });
   if (verdict.do !== "conclude") return carryOut(state, back, work, "rollback", verdict, context);
   const after = work.seen.at(-1)?.reading ?? null;

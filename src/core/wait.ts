@@ -67,6 +67,18 @@ function look(state: OperationState, view: InvitationView): Look {
           "other_redeemer",
           `the invitation was redeemed by ${by.id}, not by ${state.plan.subject.id}`,
         );
+      if (account?.status !== "active")
+        return end(
+          "conflict",
+          "accepted_without_membership",
+          `the invitation reads accepted by ${by.id}, and there is no active account`,
+        );
+      if (account.id !== by.id)
+        return end(
+          "conflict",
+          "other_redeemer",
+          `the address is held by ${account.id}, and the invitation was redeemed by ${by.id}`,
+        );
       return { kind: "bound", id: by.id, by: "accepted_by" };
     }
     default:

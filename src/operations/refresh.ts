@@ -1,6 +1,6 @@
-import { settledUndo } from "../core/fold.ts";
 import { actionOf, type Proof, standing, targetOf, undoStep, valueText } from "../core/kinds.ts";
 import { failed, stillStands } from "../core/progress.ts";
+import { settledUndo } from "../core/resolved.ts";
 import type { OperationState, StepState } from "../core/state.ts";
 import { isWrite } from "../model/plan.ts";
 import type { Desk } from "./desk.ts";

@@ -1,4 +1,4 @@
-import { settledUndo } from "../core/fold.ts";
+import { settledUndo } from "../core/resolved.ts";
 import { ProvisionError } from "../model/errors.ts";
 import { appendIfStill } from "./append.ts";
 import type { Desk } from "./desk.ts";

@@ -1,7 +1,7 @@
 import { pendingDecisions } from "../core/approval.ts";
 import { type Card, cardsFor } from "../core/card.ts";
-import { settledUndo } from "../core/fold.ts";
 import { type CompensationLine, compensationLines, type ResidualEffect, residualEffects } from "../core/residue.ts";
+import { settledUndo } from "../core/resolved.ts";
 import { compensations } from "../core/undo.ts";
 import type { Payload } from "../model/entry.ts";
 import { invalid } from "../model/errors.ts";

@@ -34,7 +34,7 @@ export function reach(loaded: LoadedConfig, tenant: ResolvedTenant, vendorHosts:
     if (source?.command !== undefined && !loaded.trusted && !(local && wasTrusted(loaded.path, loaded.env))) {
       throw untrusted(loaded, `a command for ${what}`);
     }
-    if (source?.file !== undefined) pathOf(loaded, source.file, what);
+    if (source?.file !== undefined && !local) pathOf(loaded, source.file, what);
   }
   const { dir, env } = loaded;
   return { baseUrl: url.href.replace(/\/+$/, ""), credentials: credentials(tenant, { dir, env }) };

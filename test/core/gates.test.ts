@@ -83,6 +83,27 @@ test("at its turn a gate rises where the account has become an administrator's, 
   expect(gateNow({ ...step, gate: "none" }, { catalog, heldRole: "admin" })).toBe("none");
 });
 
+test("what nothing shows to hold is decided per call, unless it only reduces", () => {
+  const unproven = ["add_group", "remove_group"] as const;
+  const add = { ...base, kind: "add_group", ...group("grp_77"), expects: { member: false } } as const;
+  const remove = {
+    ...base,
+    direction: "reduce",
+    kind: "remove_group",
+    ...group("grp_77"),
+    expects: { member: true },
+  } as const;
+  const assign = {
+    ...base,
+    kind: "assign_license",
+    license: { name: "pro", id: "lic_1" },
+    expects: { assigned: false },
+  } as const;
+  const stakes = { catalog, heldRole: "member", unproven };
+  expect([add, remove, assign].map((step) => gateOf(step, stakes))).toEqual(["call", "plan", "plan"]);
+  expect([add, remove, assign].map((step) => gateNow(step, stakes))).toEqual(["call", "plan", "plan"]);
+});
+
 test("a step that only reduces stays decided with the plan, whatever the account holds at its turn", () => {
   const step = {
     ...base,
