@@ -2,14 +2,14 @@ import type { Payload } from "../model/entry.ts";
 import { bug } from "../model/errors.ts";
 import { isWrite, type WriteStep } from "../model/plan.ts";
 import type { Observed, Reading } from "../model/reading.ts";
-import { coverOf, decidedWithPlan, firstWrite, requestFor, sameReading } from "./approval.ts";
+import { coverOf, decidedWithPlan, firstWrite, type Resend, requestFor, sameReading } from "./approval.ts";
 import { carryOut, intentEntry, recentlyMade, sendMove } from "./attempt.ts";
 import { cardHash } from "./card.ts";
 import { type Proof, standing } from "./kinds.ts";
 import { type Context, halt, isFresh, type Move, readAgain, record } from "./move.ts";
 import { already, concluded, notAsExpected, receiptEntry } from "./outcome.ts";
 import { currentStep, failed, stillStands } from "./progress.ts";
-import { judge, type Settling } from "./settle.ts";
+import { judge } from "./settle.ts";
 import { isOpen, type OperationState, type StepState } from "./state.ts";
 import { nextWait } from "./wait.ts";
 
@@ -85,7 +85,7 @@ function askEntry(state: OperationState, plan: WriteStep, reading: Reading<Obser
 }
 
 /** The write is out, or may be: find out what became of it, and record it. */
-export function settling(state: OperationState, step: StepState, context: Context, resend: Settling["resend"]): Move {
+export function settling(state: OperationState, step: StepState, context: Context, resend: Resend): Move {
   const plan = step.plan;
   if (!isWrite(plan)) throw bug("a wait that was sent");
   const work = step.apply;

@@ -16,6 +16,12 @@ export interface Refusal {
   details?: readonly Finding[];
 }
 
+/**
+ * Whether a write may be sent once more. `held`: not before somebody decides or mends something, for the reason given.
+ * `over`: the way forward has ended.
+ */
+export type Resend = "allowed" | "over" | { held: string; refusal: Refusal | null };
+
 /** The refusal as the error that a use case ends with. */
 export function refusalAsError({ code, exit, message, hint, details }: Refusal): ProvisionError {
   return new ProvisionError(code, exit, message, {
@@ -105,26 +111,24 @@ export function coverOf(
 
 /**
  * Whether what was begun may be sent once more. Its window only limited the start; but a stop since then holds it until
- * somebody approves the step again, and an approval that no longer verifies ends it.
+ * somebody approves the step again, and so do a rule that denies it now and an approval that no longer verifies.
  */
-export function resendCover(
-  state: OperationState,
-  step: StepState,
-  authority: Authority,
-): { kind: "allowed" | "held" } | { kind: "refused"; refusal: Refusal } {
-  const { intent } = step.apply;
-  const { stopped } = state;
+export function resendOf(state: OperationState, step: StepState, phase: Phase, authority: Authority): Resend {
+  const number = step.plan.step;
+  const { intent } = phase === "apply" ? step.apply : step.undo;
+  const stopped = phase === "apply" ? state.stopped : null;
   const again = state.decisions.filter(
-    (made) =>
-      made.phase === "apply" && made.steps.includes(step.plan.step) && (stopped === null || made.seq > stopped.seq),
+    (made) => made.phase === phase && made.steps.includes(number) && (stopped === null || made.seq > stopped.seq),
   );
-  if (stopped !== null && (intent?.seq ?? 0) < stopped.seq && again.length === 0) return { kind: "held" };
+  if (stopped !== null && (intent?.seq ?? 0) < stopped.seq && again.length === 0)
+    return { held: "it was stopped, and nothing is sent until the step is approved again", refusal: null };
+  const denied = phase === "apply" ? authority.denied.get(number) : undefined;
+  if (denied) return { held: denied.message, refusal: denied };
   const ids = [...(intent?.approvals ?? []), ...again.map((made) => made.approval_id)];
   const found = ids.map((id) => authority.approvals.get(id) ?? null);
-  if (found.length === 0 || found.some((refusal) => refusal === null || refusal.code === "lapsed"))
-    return { kind: "allowed" };
-  const [refusal] = found;
-  return refusal ? { kind: "refused", refusal } : { kind: "allowed" };
+  const standing = found.some((refusal) => refusal === null || refusal.code === "lapsed");
+  const [first] = found;
+  return !first || standing ? "allowed" : { held: first.message, refusal: first };
 }
 
 /** Same value and same version. A reading that is not at hand is compared with nothing and does not contradict. */
@@ -170,7 +174,7 @@ export function pendingDecisions(state: OperationState, now: number, authority: 
     blocked ||= step.receipt !== null && failed(step.receipt);
     if (!isWrite(step.plan) || step.plan.gate === "none" || step.receipt !== null) continue;
     if (blocked && !step.plan.independent) continue;
-    if (step.apply.intent !== null && resendCover(state, step, authority).kind !== "held") continue;
+    if (step.apply.intent !== null && resendOf(state, step, "apply", authority) === "allowed") continue;
     if (decidedWithPlan(step.plan, first)) {
       if (coverOf(state, step, "apply", null, now, authority).kind !== "given") steps.push(step.plan.step);
       continue;

@@ -1,7 +1,9 @@
+import type { Phase } from "../model/entry.ts";
 import { isWrite } from "../model/plan.ts";
-import { type Authority, pendingDecisions } from "./approval.ts";
+import { type Authority, pendingDecisions, requestFor } from "./approval.ts";
 import { valueText } from "./kinds.ts";
 import { currentStep, stillStands } from "./progress.ts";
+import { settledUndo } from "./resolved.ts";
 import type { OperationState } from "./state.ts";
 import type { StateName } from "./status.ts";
 import { deadline } from "./wait.ts";
@@ -21,107 +23,76 @@ const BY_PLAN = ["not_as_expected", "other_redeemer", "other_invitation", "chang
 
 /** The first thing that is in the way; null where nothing is. */
 export function blockedBy(state: OperationState, name: StateName, authority: Authority): Blocked | null {
-  const current = currentStep(state);
-  const denied = current && !state.rollback ? authority.denied.get(current.plan.step) : undefined;
-  if (denied && current && ["awaiting_approval", "approved", "paused"].includes(name))
-    return waitingFor(current.plan.step, denied.code, "policy", state.asOf, null, denied.message);
-  if (name === "rollback_pending") {
-    const asked = pendingDecisions(state, Date.parse(state.asOf), authority).steps[0];
-    if (asked !== undefined)
-      return waitingFor(
-        asked,
-        "approval_needed",
-        "approval",
-        state.asOf,
-        null,
-        "giving authority back needs a decision",
-      );
+  return waits(state, name, authority) ?? undoRefused(state) ?? (state.rollback ? null : stepStops(state));
+}
+
+/** Nothing went wrong: somebody, or some time, is waited for. */
+function waits(state: OperationState, name: StateName, authority: Authority): Blocked | null {
+  const step = currentStep(state)?.plan.step ?? 0;
+  const denied = state.rollback ? undefined : authority.denied.get(step);
+  if (denied && ["awaiting_approval", "approved", "paused"].includes(name))
+    return { step, code: denied.code, by: "policy", since: state.asOf, until: null, detail: denied.message };
+  switch (name) {
+    case "awaiting_approval":
+      return decisionOn(state, step, "apply", "the next write needs a decision");
+    case "rollback_pending": {
+      const asked = pendingDecisions(state, Date.parse(state.asOf), authority).steps[0];
+      return asked === undefined
+        ? null
+        : decisionOn(state, asked, "rollback", "giving authority back needs a decision");
+    }
+    case "waiting": {
+      const due = deadline(state);
+      const until = due === null ? null : new Date(due).toISOString();
+      const since = state.steps.find(({ plan }) => plan.kind === "invite")?.receiptAt ?? state.plan.created_at;
+      return { step, code: "not_accepted_yet", by: "subject", since, until, detail: "the invitation is open" };
+    }
+    case "paused": {
+      if (!state.paused) return null;
+      const { at: since, until, detail } = state.paused;
+      const unfinished = state.steps.find((candidate) => candidate.receipt === null)?.plan.step ?? step;
+      return { step: unfinished, code: "paused", by: "tenant", since, until, detail };
+    }
+    default:
+      return null;
   }
-  if (name === "awaiting_approval" && current)
-    return waitingFor(
-      current.plan.step,
-      "approval_needed",
-      "approval",
-      state.asOf,
-      null,
-      "the next write needs a decision",
-    );
-  if (name === "waiting" && current) {
-    const until = deadline(state);
-    return waitingFor(
-      current.plan.step,
-      "not_accepted_yet",
-      "subject",
-      state.asOf,
-      until === null ? null : new Date(until).toISOString(),
-      "the invitation is open",
-    );
-  }
-  if (name === "paused" && state.paused) {
-    const step = state.steps.find((candidate) => candidate.receipt === null);
-    return {
-      step: step?.plan.step ?? 0,
-      code: "paused",
-      by: "tenant",
-      since: state.asOf,
-      until: state.paused.until,
-      detail: state.paused.detail,
-    };
-  }
-  for (const step of state.steps) {
-    const undone = step.undone;
-    if (undone?.code && !["undone", "already gone", "left"].includes(undone.result))
-      return {
-        step: step.plan.step,
-        code: undone.code,
-        by: "tenant",
-        since: undone.at ?? state.asOf,
-        until: null,
-        detail: undone.detail,
-      };
-  }
-  if (state.rollback) return null;
-  for (const step of state.steps) {
-    const verified = step.apply.verified;
-    const moved =
-      verified &&
-      verified.reading.kind !== "unreadable" &&
-      isWrite(step.plan) &&
-      !stillStands(state, step.plan, verified.reading);
-    if (moved)
-      return {
-        step: step.plan.step,
-        code: "changed_since",
-        by: "tenant",
-        since: verified.at,
-        until: null,
-        detail: `we left ${valueText(step.receipt?.after ?? null)}, and a read shows ${valueText(verified.reading)}; somebody else decided since, and nothing was sent`,
-      };
-  }
-  for (const step of state.steps) {
-    const receipt = step.receipt;
-    const stops =
-      receipt && !receipt.ours && receipt.code !== null && receipt.code !== "not_ours" && receipt.result !== "observed";
-    if (stops)
-      return {
-        step: step.plan.step,
-        code: receipt.code ?? receipt.result,
-        by: BY_PLAN.includes(receipt.code ?? "") ? "plan" : "tenant",
-        since: state.asOf,
-        until: null,
-        detail: receipt.detail,
-      };
+}
+
+function decisionOn(state: OperationState, step: number, phase: Phase, detail: string): Blocked {
+  const since = requestFor(state, step, phase)?.at ?? state.plan.created_at;
+  return { step, code: "approval_needed", by: "approval", since, until: null, detail };
+}
+
+/** A compensation that was refused, or met somebody else's decision. */
+function undoRefused(state: OperationState): Blocked | null {
+  for (const { plan, undone } of state.steps) {
+    if (!undone?.code || settledUndo(undone.result)) continue;
+    const { code, detail, at } = undone;
+    return { step: plan.step, code, by: "tenant", since: at ?? state.asOf, until: null, detail };
   }
   return null;
 }
 
-function waitingFor(
-  step: number,
-  code: string,
-  by: Blocked["by"],
-  since: string,
-  until: string | null,
-  detail: string,
-): Blocked {
-  return { step, code, by, since, until, detail };
+function stepStops(state: OperationState): Blocked | null {
+  for (const { plan, apply, receipt } of state.steps) {
+    const seen = apply.verified;
+    if (!seen || seen.reading.kind === "unreadable" || !isWrite(plan) || stillStands(state, plan, seen.reading))
+      continue;
+    const detail = `we left ${valueText(receipt?.after ?? null)}, and a read shows ${valueText(seen.reading)}; somebody else decided since, and nothing was sent`;
+    return { step: plan.step, code: "changed_since", by: "tenant", since: seen.at, until: null, detail };
+  }
+  for (const { plan, receipt, receiptAt } of state.steps) {
+    if (
+      !receipt ||
+      receipt.ours ||
+      receipt.code === null ||
+      receipt.code === "not_ours" ||
+      receipt.result === "observed"
+    )
+      continue;
+    const { code, detail } = receipt;
+    const by = BY_PLAN.includes(code) ? "plan" : "tenant";
+    return { step: plan.step, code, by, since: receiptAt ?? state.asOf, until: null, detail };
+  }
+  return null;
 }

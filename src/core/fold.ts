@@ -171,7 +171,12 @@ function observed(state: OperationState, entry: Of<"step.observed">): OperationS
 }
 
 function receipt(state: OperationState, entry: Of<"step.receipt">): OperationState {
-  const next = inStep(state, entry.step, (step) => ({ ...step, receipt: entry.receipt, receiptEpoch: state.epoch }));
+  const next = inStep(state, entry.step, (step) => ({
+    ...step,
+    receipt: entry.receipt,
+    receiptEpoch: state.epoch,
+    receiptAt: entry.at,
+  }));
   const version = entry.receipt.ours ? entry.receipt.remote_version_after : null;
   return version === null ? next : { ...next, ownVersions: [...next.ownVersions, version] };
 }
@@ -210,7 +215,10 @@ function event(state: OperationState, entry: Of<"op.state">): OperationState {
     case "rollback":
       return beginRollback(state, entry);
     case "paused":
-      return { ...state, paused: { epoch: state.epoch, detail: entry.detail, until: entry.until ?? null } };
+      return {
+        ...state,
+        paused: { epoch: state.epoch, at: entry.at, detail: entry.detail, until: entry.until ?? null },
+      };
     case "interrupted":
       return { ...state, interrupted: { epoch: state.epoch } };
     case "cancelled":

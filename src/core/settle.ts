@@ -1,5 +1,6 @@
 import type { Attribution } from "../model/receipt.ts";
 import type { Reply } from "../model/reply.ts";
+import type { Resend } from "./approval.ts";
 import type { Standing } from "./kinds.ts";
 import { backoff, type Limits, pollDelay, settleWindow } from "./pace.ts";
 import { isOpen, type Seen, type Work } from "./state.ts";
@@ -29,10 +30,10 @@ export interface Settling {
   /** The target was made by this run moments ago, and may not be visible yet. */
   recent: boolean;
   /**
-   * `held`: nothing may be sent until a person decides again; the step is left for then. `over`: the way forward has
-   * ended; only what happened is to be found out.
+   * `held`: nothing may be sent before somebody decides or mends something, for the reason given; the step is left for
+   * then. `over`: the way forward has ended; only what happened is to be found out.
    */
-  resend: "allowed" | "held" | "over";
+  resend: Resend;
 }
 
 type Settled = Reply | { kind: "lost"; detail: string };
@@ -43,7 +44,7 @@ export function judge(s: Settling): Judgement {
   const reply: Settled = isOpen(work)
     ? { kind: "lost", detail: "the process ended before an answer was recorded" }
     : (work.attempts.at(-1)?.reply ?? { kind: "lost", detail: "no attempt is recorded" });
-  if (is401(reply) && !refreshed(s) && s.resend === "allowed") return { do: "send", proof: false };
+  if (is401(reply) && unrefreshed(s) && s.resend === "allowed") return { do: "send", proof: false };
   const seen = work.seen.at(-1);
   if (!seen) return { do: "observe" };
   if (seen.reading.kind === "unreadable") return unreadable(s, reply);
@@ -52,8 +53,9 @@ export function judge(s: Settling): Judgement {
   return notWanted(s, reply, seen, standing);
 }
 
-function refreshed(s: Settling): boolean {
-  return ofRun(s).filter((attempt) => attempt.reply.kind === "denied" && attempt.reply.status === 401).length > 1;
+/** This run was refused its token once, and has not tried with a fresh one. */
+function unrefreshed(s: Settling): boolean {
+  return ofRun(s).at(-1) === s.work.attempts.at(-1) && ofRun(s).filter(({ reply }) => is401(reply)).length === 1;
 }
 
 function ofRun(s: Settling) {
@@ -128,6 +130,8 @@ function notWanted(s: Settling, reply: Settled, seen: Seen, standing: Standing):
     case "denied":
       if (reply.status === 401) {
         const why = `the credential is no longer accepted (${reply.detail})`;
+        // A run that comes later has read its credential anew.
+        if (s.work.attempts.at(-1)?.epoch !== s.epoch) return resend(s, "unauthenticated", why, null);
         return s.resend === "over" ? over(s, "unauthenticated", why) : pause(s, "unauthenticated", why, null);
       }
       return proven(s, seen) ?? conclude("denied", null, reply.code, reply.detail);
@@ -206,8 +210,7 @@ function resend(s: Settling, code: string, detail: string, told: number | null):
   const at = told ?? answeredAt(s) + backoff(Math.max(1, ofRun(s).length), s.limits);
   if (s.resend === "over") return over(s, code, detail);
   if (told !== null && told - s.now > s.limits.retryAfterMs) return pause(s, code, detail, told);
-  if (s.resend === "held")
-    return pause(s, "stopped", `${detail}; it was stopped, and nothing is sent until it is approved again`, null);
+  if (typeof s.resend === "object") return pause(s, "held", `${detail}; ${s.resend.held}`, null);
   if (!withinBudget(s)) return pause(s, code, `${detail}; the attempts of this run are used up`, told);
   const seen = s.work.seen.at(-1);
   if (s.now < at) return { do: "wait", until: at };

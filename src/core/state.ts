@@ -58,6 +58,7 @@ export interface StepState {
   undo: Work;
   receipt: Receipt | null;
   receiptEpoch: number;
+  receiptAt: Instant | null;
   undone: UndoReceipt | null;
 }
 
@@ -94,7 +95,7 @@ export interface OperationState {
   denied: { at: Instant; by: string; reason: string } | null;
   stopped: { seq: number; at: Instant; by: string; reason: string | null } | null;
   rollback: { seq: number; toStep: number; why: string | null } | null;
-  paused: { epoch: number; detail: string | null; until: Instant | null } | null;
+  paused: { epoch: number; at: Instant; detail: string | null; until: Instant | null } | null;
   interrupted: { epoch: number } | null;
   ended: "cancelled" | "superseded" | "handed_over" | null;
   /** Versions that this operation's own writes left, so that a shared version moved by us is known as ours. */
@@ -135,6 +136,7 @@ export function begin(plan: Plan, planHash: string): OperationState {
       undo: freshTry(1),
       receipt: null,
       receiptEpoch: 0,
+      receiptAt: null,
       undone: null,
     })),
     decisions: [],

@@ -4,7 +4,7 @@ import { isWrite, type WriteStep } from "../model/plan.ts";
 import type { Observed, Reading } from "../model/reading.ts";
 import type { Receipt, UndoReceipt, UndoResult } from "../model/receipt.ts";
 import { settling } from "./apply.ts";
-import { coverOf, requestFor, sameReading } from "./approval.ts";
+import { coverOf, requestFor, resendOf, sameReading } from "./approval.ts";
 import { carryOut, intentEntry, recentlyMade, sendMove } from "./attempt.ts";
 import { cardHash } from "./card.ts";
 import { invitationIn, type Proof, standing, undoStep, valueText } from "./kinds.ts";
@@ -175,7 +175,7 @@ function settlingUndo(state: OperationState, step: StepState, back: WriteStep, c
     keys: context.keys,
     authorship: context.authorship,
     recent: recentlyMade(state, context),
-    resend: "allowed",
+    resend: resendOf(state, step, "rollback", context.authority),
   });
   if (verdict.do !== "conclude") return carryOut(state, back, work, "rollback", verdict, context);
   const after = work.seen.at(-1)?.reading ?? null;

@@ -279,3 +279,10 @@ test("a rollback that waits for a decision is blocked by that, and a rule that d
   denied.play({ read: () => roleIs("guest") });
   expect(denied.document().blocked).toMatchObject({ step: 1, by: "policy" });
 });
+
+test("since when a step is blocked is the time that it was, which no later entry moves", () => {
+  const story = denied();
+  const since = story.document().blocked?.since;
+  story.after(3_600_000).lease();
+  expect(story.document().blocked?.since).toBe(since);
+});

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Reply } from "../../src/model/reply.ts";
 import {
   absent,
   expired401,
