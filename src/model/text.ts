@@ -159,5 +159,8 @@ export function bounded(text: string, max: number): string {
 
 /** Columns that a terminal takes for the text. */
 export function cells(text: string): number {
-  return stringWidth(text);
+  return ASCII.test(text) ? text.length : stringWidth(text);
 }
+
+/** One cell each. */
+const ASCII = /^[\x20-\x7e]*$/;
