@@ -107,6 +107,8 @@ function rollbackState(state: OperationState): StateName {
     ({ step }) => !["undone", "already gone", "left"].includes(step.undone?.result ?? ""),
   );
   if (open) return "rollback_pending";
-  if (state.rollback?.why === "deadline") return "expired";
+  // Cancelled because nobody accepted in time; where somebody did just then, the account stands and is named.
+  const redeemed = state.steps.some(({ plan, receipt }) => plan.kind === "invite" && receipt?.result === "accepted");
+  if (state.rollback?.why === "deadline" && !redeemed) return "expired";
   return (state.rollback?.toStep ?? 0) > 0 ? "rolled_back_in_part" : "rolled_back";
 }
