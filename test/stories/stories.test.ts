@@ -1,0 +1,48 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { endDesk, openDesk } from "../e2e/desk.ts";
+import { passages, walk } from "./walker.ts";
+
+const FOLDER = new URL("../../fixtures/stories/", import.meta.url);
+const STORIES = readdirSync(FOLDER).filter((name) => name.endsWith(".txt"));
+
+/**
+ * With BLESS=1 in the environment every story is written anew as it went. Only whoever understands each line that
+ * changes by it, and wants it so, may do that: a story is what users were promised to see.
+ */
+const BLESS = process.env.BLESS === "1";
+
+for (const name of STORIES)
+  test(`the story ${name.replace(/\.txt$/, "").replaceAll("-", " ")} goes as it is told`, async () => {
+    const path = new URL(name, FOLDER);
+    const told = readFileSync(path, "utf8");
+    const desk = await openDesk();
+    try {
+      // Longer than the tenant needs on a busy machine, so that no screen tells of a request that was given up.
+      desk.edit("provision.yaml", (yaml) =>
+        yaml.replace("provider: sandbox", "provider: sandbox\n    timing: { request: 3s, lease: 10s }"),
+      );
+      const went = await walk(told, desk);
+      if (BLESS) writeFileSync(path, went);
+      else expect(went).toBe(told);
+    } finally {
+      await endDesk(desk);
+    }
+  });
+
+test("there are stories, and each has commands", () => {
+  expect(STORIES.length).toBeGreaterThan(3);
+  for (const name of STORIES) expect(passages(readFileSync(new URL(name, FOLDER), "utf8")).length).toBeGreaterThan(3);
+});
+
+test("a story that is told wrong is noticed", async () => {
+  const desk = await openDesk({ start: false });
+  try {
+    const told = "# Nothing is there yet.\n$ provision list\n----\nexit 1\n";
+    expect(await walk(told, desk)).toBe(
+      "# Nothing is there yet.\n$ provision list\n----\nexit 0\nThere is no operation yet.\n! provision plan <request.yaml> begins one.\n",
+    );
+  } finally {
+    await endDesk(desk);
+  }
+});
