@@ -26,7 +26,7 @@ export async function observe(api: Api, step: Step, subject: Subject): Promise<R
     case "cancel_invitation":
       return subject.email === undefined ? unbound(step.kind) : invitationOf(api, subject.email);
     case "create_account":
-      return subject.email === undefined ? unbound(step.kind) : accountState(await byEmail(api, subject.email));
+      return subject.email === undefined ? unbound(step.kind) : holderState(await byEmail(api, subject.email));
   }
   if (subject.id === undefined) return unbound(step.kind);
   switch (step.kind) {
@@ -75,6 +75,12 @@ function viewOf(invitation: Invitation): InvitationView["invitation"] {
 
 function holderOf(user: User | undefined): InvitationView["account"] {
   return user === undefined ? null : { id: user.id, email: user.email, status: user.status };
+}
+
+/** Who was deleted held the address once; it is free again. */
+function holderState(found: Found): Reading<Observed> {
+  const gone = found.kind === "found" && found.value.status === "deleted";
+  return gone ? { kind: "absent", proof: "complete_scan" } : accountState(found);
 }
 
 function accountState(found: Found): Reading<Observed> {

@@ -2,6 +2,7 @@ import type { Payload } from "../model/entry.ts";
 import { bug } from "../model/errors.ts";
 import { isWrite, type WriteStep } from "../model/plan.ts";
 import type { Observed, Reading } from "../model/reading.ts";
+import type { Receipt } from "../model/receipt.ts";
 import { coverOf, decidedWithPlan, firstWrite, type Resend, requestFor, sameReading } from "./approval.ts";
 import { carryOut, intentEntry, recentlyMade, sendMove } from "./attempt.ts";
 import { cardHash } from "./card.ts";
@@ -45,7 +46,7 @@ function ahead(state: OperationState, step: StepState, plan: WriteStep, context:
   const { reading } = seen;
   if (reading.kind === "unreadable") return readAgain(step.apply, seen, context, plan.step, "apply", "before");
   const place = standing(plan, reading, state.plan.preconditions.account_absent === true);
-  if (place === "wanted") return record(receiptEntry(plan.step, already(plan, reading)));
+  if (place === "wanted") return record(...withBinding(state, plan, already(plan, reading)));
   if (place === "other" || plan.gate === "none") return record(receiptEntry(plan.step, notAsExpected(plan, reading)));
   if (seen.refusal)
     return { kind: "halt", refusal: { code: seen.refusal.code, exit: 13, message: seen.refusal.detail } };
@@ -101,6 +102,14 @@ export function settling(state: OperationState, step: StepState, context: Contex
     recent: recentlyMade(state, context),
     resend,
   });
-  if (verdict.do === "conclude") return record(receiptEntry(plan.step, concluded(plan, work, verdict)));
+  if (verdict.do === "conclude") return record(...withBinding(state, plan, concluded(plan, work, verdict)));
   return carryOut(state, plan, work, "apply", verdict, context);
+}
+
+/** The subject of a new account is known by its id from here on; bound once, with the receipt that proves it. */
+function withBinding(state: OperationState, plan: WriteStep, receipt: Receipt): Payload[] {
+  const entry = receiptEntry(plan.step, receipt);
+  const account = receipt.after?.kind === "found" && receipt.after.value.of === "account" ? receipt.after.value : null;
+  if (plan.kind !== "create_account" || state.subjectId !== null || account === null) return [entry];
+  return [{ kind: "subject.bound", step: plan.step, subject_id: account.id, by: "lookup" }, entry];
 }

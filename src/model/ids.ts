@@ -1,5 +1,8 @@
-/** Ids that come from outside match this on the way in (tenants, roles, groups, licences, remote ids). */
-export const ID = /^[A-Za-z0-9._:@-]{1,128}$/;
+/**
+ * Ids that come from outside match this on the way in (tenants, roles, groups, licences, remote ids). `.` and `..` are
+ * none: in an address they are steps of its path, encoded or not.
+ */
+export const ID = /^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,128}$/;
 
 const RFC4648 = "abcdefghijklmnopqrstuvwxyz234567";
 /** Crockford's: no letter that a person reads as a digit. */

@@ -1,7 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { KNOWN_PROVIDERS, loadProvider } from "../../providers/index.ts";
+import { role as roleAnswer } from "../../providers/sandbox/answers.ts";
 import { provider } from "../../providers/sandbox/index.ts";
+import { ID } from "../../src/model/ids.ts";
 import { STEP_KINDS } from "../../src/model/plan.ts";
+import { sourcesIn } from "../../src/runtime/sources.ts";
 import { actionOf, bench, PRIYA, steps } from "./sandbox-io.ts";
 
 const key = "k".repeat(52);
@@ -33,13 +36,13 @@ describe("authorship", () => {
     expect(await author?.(steps.invite(), { email: PRIYA }, "other")).toEqual({ kind: "found", value: "theirs" });
   });
 
-  test("a request that was refused makes nobody an author", async () => {
+  test("whoever's request was refused is not the author: whatever is there now, another made it", async () => {
     const { session } = await bench();
     const sensitive = steps.group("add_group", "grp_81");
     await actionOf(session("ordinary"), "add_group").send(sensitive, LENA, { key });
-    expect(await actionOf(session("read"), "add_group").authorship?.(sensitive, LENA, key)).toMatchObject({
-      kind: "absent",
-    });
+    const author = actionOf(session("read"), "add_group").authorship;
+    expect(await author?.(sensitive, LENA, key)).toEqual({ kind: "found", value: "theirs" });
+    expect(await author?.(sensitive, LENA, "another")).toMatchObject({ kind: "absent" });
   });
 
   test("every kind of write is found again in the log", async () => {
@@ -192,6 +195,19 @@ describe("what is said ahead of any call", () => {
     expect(kinds(false)).toEqual(["audit_event"]);
   });
 
+  test("an id that would be a step of a path is none, whoever names it", () => {
+    for (const [id, fits] of [
+      ["usr:..:1", true],
+      ["...", true],
+      [".", false],
+      ["..", false],
+      ["a/b", false],
+    ] as const) {
+      expect(roleAnswer.safeParse({ user_id: id, role: "guest" }).error === undefined).toBe(fits);
+      expect(ID.test(id)).toBe(fits);
+    }
+  });
+
   test("addresses are one without case", () => {
     expect(provider.fold({ email: "Priya@Example.test", id: "usr_1" })).toEqual([`email:${PRIYA}`, "id:usr_1"]);
   });
@@ -199,9 +215,9 @@ describe("what is said ahead of any call", () => {
 
 describe("loading", () => {
   test("the sandbox is there; of the others the names are known and nothing more", async () => {
-    expect((await loadProvider("sandbox"))?.name).toBe("sandbox");
+    expect((await loadProvider("sandbox", sourcesIn))?.name).toBe("sandbox");
     expect(KNOWN_PROVIDERS).toEqual(["sandbox", "github", "scim", "entra", "google", "slack", "okta"]);
     for (const name of ["github", "okta", "nobody", "constructor", "__proto__"])
-      expect(await loadProvider(name)).toBeUndefined();
+      expect(await loadProvider(name, sourcesIn)).toBeUndefined();
   });
 });
