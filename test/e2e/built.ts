@@ -3,6 +3,7 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { constants, runInThisContext } from "node:vm";
 import type { main as Main } from "../../src/cli/main.ts";
 import type { ProviderLoader } from "../../src/model/provider.ts";
 
@@ -65,11 +66,20 @@ interface Built {
 
 let built: Promise<Built> | undefined;
 
+/** Loads as Node itself does: what the test runner would make of these files is not what was built. */
+const load: (url: string) => Promise<Built & Loads> = runInThisContext("(url) => import(url)", {
+  importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+});
+
+interface Loads {
+  loadProvider(name: string, sourcesIn: unknown): ReturnType<ProviderLoader>;
+  sourcesIn: unknown;
+}
+
 async function loadBuilt(): Promise<Built> {
-  const load = (path: string) => import(pathToFileURL(join(TOP, "dist", path)).href);
-  const [{ main }, { loadProvider }, { sourcesIn }] = await Promise.all(
-    ["src/cli/main.js", "providers/index.js", "src/runtime/sources.js"].map(load),
-  );
+  const paths = ["src/cli/main.js", "providers/index.js", "src/runtime/sources.js"];
+  const urls = paths.map((path) => pathToFileURL(join(TOP, "dist", path)).href);
+  const { main, loadProvider, sourcesIn } = Object.assign({}, ...(await Promise.all(urls.map(load)))) as Built & Loads;
   return { main, provider: (name) => loadProvider(name, sourcesIn) };
 }
 

@@ -74,8 +74,8 @@ export async function until(holds: () => boolean | Promise<boolean>, what: strin
   }
 }
 
-/** Makes the folder; with `start`, the tenant runs as well. End it with `endDesk`. */
-export async function openDesk(options: { start?: boolean } = {}): Promise<Desk> {
+/** Makes the folder and starts its tenant. End it with `endDesk`. */
+export async function openDesk(): Promise<Desk> {
   refuseStaleBuild();
   const root = mkdtempSync(join(tmpdir(), "provision-e2e-"));
   const dir = join(root, "desk");
@@ -85,7 +85,7 @@ export async function openDesk(options: { start?: boolean } = {}): Promise<Desk>
   const desk = assemble(dir, env);
   const made = await desk.quick("init");
   if (made.code !== 0) throw new Error(`init: ${made.stderr}`);
-  if (options.start !== false) await desk.start();
+  await desk.start();
   return desk;
 }
 

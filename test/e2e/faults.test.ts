@@ -89,6 +89,7 @@ test("a service that asks for more patience than a run has leaves it paused, wit
   await desk.tenant.fault("throttle:3600", { action: "role.set" });
   const { code, left } = await run(desk, op);
   expect([code, left.state, left.blocked?.step]).toEqual([12, "paused", 3]);
+  expect([results(left)[2], left.residual_effects.filter(({ kind }) => kind === "unknown")]).toEqual(["-", []]);
   expect(Date.parse(left.blocked?.until ?? "") - Date.now()).toBeGreaterThan(3_500_000);
   expect(await holds(desk, "impatient@example.test")).toMatchObject({ role: "guest" });
 });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { planHash } from "../../src/core/hashes.ts";
-import type { RecordedApproval } from "../../src/model/entry.ts";
+import type { Envelope, RecordedApproval } from "../../src/model/entry.ts";
+import { approvalId } from "../../src/model/statement.ts";
 import { type Desk, endDesk, openDesk } from "./desk.ts";
 import { openForger } from "./forger.ts";
 import { approve, plan, run } from "./path.ts";
@@ -87,17 +88,15 @@ const FACTS: { says: string; op: () => string; change: (approval: RecordedApprov
   { says: "a later end", op: () => fresh, change: () => ({ not_after: "2099-01-01T00:00:00.000Z" }) },
   { says: "an earlier start", op: () => fresh, change: () => ({ not_before: "2020-01-01T00:00:00.000Z" }) },
   { says: "another card", op: () => fresh, change: () => ({ card_hash: `sha256:${"0".repeat(64)}` }) },
-  {
-    says: "another statement",
-    op: () => fresh,
-    change: ({ envelope }) => ({ envelope: { ...envelope, stmt: flipped(envelope.stmt, 300) } }),
-  },
-  {
-    says: "another signature",
-    op: () => fresh,
-    change: ({ envelope }) => ({ envelope: { ...envelope, sig: flipped(envelope.sig, 150) } }),
-  },
+  { says: "another statement", op: () => fresh, change: ({ envelope }) => renamed(envelope, "stmt", 300) },
+  { says: "another signature", op: () => fresh, change: ({ envelope }) => renamed(envelope, "sig", 150) },
 ];
+
+/** The envelope with one character changed, and the name that belongs to it. */
+function renamed(envelope: Envelope, field: "stmt" | "sig", at: number): Partial<RecordedApproval> {
+  const changed = { ...envelope, [field]: flipped(envelope[field], at) };
+  return { envelope: changed, approval_id: approvalId(changed) };
+}
 
 for (const { says, op, change } of FACTS)
   test(`what is recorded beside a signature must be what was signed, and not ${says}`, async () => {

@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { openJournal } from "../../src/runtime/journal/journal.ts";
-import type { Desk } from "./desk.ts";
 
 /** A link that redeems an invitation, as the tenant's answer holds it. */
 const LINK = /\/redeem\/[\w-]+|redeem_url/;
@@ -10,7 +9,7 @@ const LINK = /\/redeem\/[\w-]+|redeem_url/;
  * Where a token or a link that redeems an invitation can be read: in what was printed, in any file of the folder but
  * the token files themselves, and in the journal's entries once they are opened with their keys.
  */
-export function leaks(desk: Pick<Desk, "dir" | "printed">): string[] {
+export function leaks(desk: { dir: string; printed: readonly string[] }): string[] {
   const state = join(desk.dir, ".provision");
   const files = readdirSync(desk.dir, { recursive: true, encoding: "utf8" })
     .map((name) => join(desk.dir, name))

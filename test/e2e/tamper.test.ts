@@ -128,6 +128,10 @@ test("a change in the genesis, or an entry that is gone, stops the run", async (
   });
 });
 
+function keyOf(text: string): Buffer {
+  return Buffer.from(text.trim(), "base64url");
+}
+
 test("a change in the high-water mark, in a key or in the master key stops the run", async () => {
   await inVain("keys", async (copy) => {
     for (const name of ["mark", "master.key"]) {
@@ -135,7 +139,10 @@ test("a change in the high-water mark, in a key or in the master key stops the r
       const bytes = readFileSync(path);
       const text = bytes.toString("latin1");
       for (let at = 0; at < text.trimEnd().length; at++) {
-        writeFileSync(path, Buffer.from(flipped(text, at), "latin1"));
+        const spoilt = flipped(text, at);
+        // Two bits of the last letter of a key belong to no byte of it.
+        if (name === "master.key" && keyOf(spoilt).equals(keyOf(text))) continue;
+        writeFileSync(path, Buffer.from(spoilt, "latin1"));
         await refusedRun(copy, fresh, `${name} at ${at}`);
       }
       writeFileSync(path, bytes);
@@ -144,7 +151,7 @@ test("a change in the high-water mark, in a key or in the master key stops the r
     const set = keys.db.prepare("UPDATE dek SET wrapped = ? WHERE op = ?");
     for (const op of [fresh, "#index"]) {
       const wrapped = keys.db.prepare("SELECT wrapped FROM dek WHERE op = ?").pluck().get(op) as string;
-      for (let at = 0; at < wrapped.length; at += 8) {
+      for (let at = 0; at < wrapped.length; at += 16) {
         set.run(flipped(wrapped, at), op);
         await refusedRun(copy, fresh, `the key of ${op} at ${at}`);
       }

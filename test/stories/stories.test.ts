@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { expect, test } from "vitest";
-import { endDesk, openDesk } from "../e2e/desk.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Desk, endDesk, openDesk } from "../e2e/desk.ts";
+import { leaks } from "../e2e/secrets.ts";
 import { passages, walk } from "./walker.ts";
 
 const FOLDER = new URL("../../fixtures/stories/", import.meta.url);
@@ -12,22 +13,27 @@ const STORIES = readdirSync(FOLDER).filter((name) => name.endsWith(".txt"));
  */
 const BLESS = process.env.BLESS === "1";
 
+/** One tenant for all stories; each begins with it as it was at its start, and with a folder as `init` leaves it. */
+let desk: Desk;
+beforeAll(async () => {
+  desk = await openDesk();
+  // Longer than the tenant needs on a busy machine, so that no screen tells of a request that was given up.
+  desk.edit("provision.yaml", (yaml) =>
+    yaml.replace("provider: sandbox", "provider: sandbox\n    timing: { request: 3s, lease: 10s }"),
+  );
+});
+afterAll(() => endDesk(desk));
+
 for (const name of STORIES)
   test(`the story ${name.replace(/\.txt$/, "").replaceAll("-", " ")} goes as it is told`, async () => {
     const path = new URL(name, FOLDER);
     const told = readFileSync(path, "utf8");
-    const desk = await openDesk();
-    try {
-      // Longer than the tenant needs on a busy machine, so that no screen tells of a request that was given up.
-      desk.edit("provision.yaml", (yaml) =>
-        yaml.replace("provider: sandbox", "provider: sandbox\n    timing: { request: 3s, lease: 10s }"),
-      );
-      const went = await walk(told, desk);
-      if (BLESS) writeFileSync(path, went);
-      else expect(went).toBe(told);
-    } finally {
-      await endDesk(desk);
-    }
+    await desk.tenant.act("reset", {});
+    const here = desk.copy(name.replace(".txt", ""));
+    const went = await walk(told, here);
+    if (BLESS) writeFileSync(path, went);
+    else expect(went).toBe(told);
+    expect(leaks(here)).toEqual([]);
   });
 
 test("there are stories, and each has commands", () => {
@@ -36,13 +42,8 @@ test("there are stories, and each has commands", () => {
 });
 
 test("a story that is told wrong is noticed", async () => {
-  const desk = await openDesk({ start: false });
-  try {
-    const told = "# Nothing is there yet.\n$ provision list\n----\nexit 1\n";
-    expect(await walk(told, desk)).toBe(
-      "# Nothing is there yet.\n$ provision list\n----\nexit 0\nThere is no operation yet.\n! provision plan <request.yaml> begins one.\n",
-    );
-  } finally {
-    await endDesk(desk);
-  }
+  const told = "# Nothing is there yet.\n$ provision list\n----\nexit 1\n";
+  expect(await walk(told, desk)).toBe(
+    "# Nothing is there yet.\n$ provision list\n----\nexit 0\nThere is no operation yet.\n! provision plan <request.yaml> begins one.\n",
+  );
 });

@@ -1,6 +1,5 @@
 import { spawnSync } from "node:child_process";
 import { userInfo } from "node:os";
-import { dirname } from "node:path";
 import Sqlite from "better-sqlite3";
 import type { Desk } from "../e2e/desk.ts";
 
@@ -96,13 +95,15 @@ function steady(line: string, desk: Desk, { op }: Names): string {
           [op, "<op>"],
           [op.slice(-8), "<id>"],
         ] as [string, string][])),
-    [dirname(desk.dir), "<home>"],
+    [desk.dir, "<folder>"],
     [`os:${userInfo().username}`, "os:<user>"],
     [/sha256:[0-9a-f]{64}/g, "<hash>"],
     [/\b[0-9a-f]{8}-[0-9a-f]{8}\b/g, "<digest>"],
     [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, "<time>"],
     [/http:\/\/127\.0\.0\.1:\d+/g, "<url>"],
     [/\breq_\d+/g, "<request>"],
+    [/\busr_\d+/g, "<account>"],
+    [/\binv_\d+/g, "<invitation>"],
     [/\bapr_[0-9a-f]{20}\b/g, "<approval>"],
     [/"\d{4,}"/g, "<version>"],
     [/head [A-Za-z0-9+/]{43}=/g, "head <root>"],
