@@ -14,8 +14,8 @@ import {
   stepOf,
   unreadable,
 } from "./build.ts";
-import { running } from "./story.ts";
-import { back, done, GUEST, results, tenantOf } from "./things.ts";
+import { LIMITS, running } from "./story.ts";
+import { back, done, GUEST, results, type Things, tenantOf } from "./things.ts";
 
 describe("compensations that give authority back", () => {
   const lowering = planOf([
@@ -167,4 +167,16 @@ test.each(PAUSES)("a write that was %s, and proven not to have happened, does no
   expect(story.name()).toBe("paused");
   expect(back(story, tenant)).toEqual([1]);
   expect([story.name(), tenant.things.role]).toEqual(["rolled_back", expect.objectContaining(roleIs("guest"))]);
+});
+
+test("a read that lags behind our own change does not pass for somebody who took it back", () => {
+  const { story, tenant } = done(planOf([group()]));
+  const made = Date.parse(story.state.steps[0]?.receiptAt ?? "");
+  const lagging: Things = {
+    ...tenant,
+    read: (asked, told) => (told.clock < made + LIMITS.settleMs ? absent : tenant.read(asked, told)),
+  };
+  expect(back(story, lagging)).toEqual([1]);
+  expect(results(story)).toEqual(["undone"]);
+  expect(tenant.things.grp_77).toEqual(absent);
 });
