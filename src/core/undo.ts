@@ -55,7 +55,10 @@ export function nextUndo(state: OperationState, context: Context): Move {
     ({ step, receipt }) => step.undone === null && receipt.attribution === "proven",
   );
   // A read that lags behind our own change would show it taken back already.
-  const shown = Math.max(0, ...open.map(({ step }) => Date.parse(step.receiptAt ?? state.plan.created_at) + context.limits.settleMs));
+  const shown = Math.max(
+    0,
+    ...open.map(({ step }) => Date.parse(step.receiptAt ?? state.plan.created_at) + context.limits.settleMs),
+  );
   if (context.now < shown) return { kind: "wait", until: shown, why: "settle" };
   const asked = askOnce(state, open, context);
   if (asked) return asked;

@@ -130,11 +130,13 @@ const losses: Fault[] = [
   },
   onWrite("async:60", 1, ["done"], "promised, and done a little later", { landing: 60 }),
   {
-    ...onWrite(`async:${LIMITS.asyncMs + 300}`, 1, ["unknown"], "promised, and done later than anybody waits"),
+    ...onWrite(`async:${LIMITS.asyncMs + 700}`, 1, ["unknown"], "promised, and done later than anybody waits"),
     name: "async/too_long",
+    // On a busy machine the last look may come so late that it is done by then, and seen.
+    words: ["unknown", "done"],
     // Until it is done, nothing is; the truth is told when it was.
     applied: 1,
-    landing: 400,
+    landing: 1_200,
   },
 ];
 
