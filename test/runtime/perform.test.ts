@@ -22,7 +22,7 @@ import {
   unreadable,
   wait,
 } from "../core/build.ts";
-import { running, Story } from "../core/story.ts";
+import { LIMITS, running, Story } from "../core/story.ts";
 
 interface Sent {
   step: Step;
@@ -267,7 +267,7 @@ describe("a write", () => {
       ...{ result: "added", ours: true, attribution: "proven", after: member() },
       compensation: { kind: "remove_group" },
     });
-    story.rollback().lease().saw(1, member(), "before", "rollback");
+    story.after(LIMITS.settleMs).rollback().lease().saw(1, member(), "before", "rollback");
     expect(story.decide()).toMatchObject({ kind: "send", phase: "rollback" });
     await handsOf(at.reach).send(story.state, send(1, false, "rollback"));
     expect(at.sent[0]).toMatchObject({
