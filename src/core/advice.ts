@@ -49,7 +49,7 @@ export function nextCommands(id: string, state: OperationState, name: StateName)
             safe: true,
           },
         ];
-  const doubtful = state.steps.find((step) => inDoubt(state, step))?.plan.step;
+  const doubtful = state.steps.find((step) => inDoubt(step))?.plan.step;
   const presumed = state.steps.find((step) => step.receipt?.attribution === "presumed")?.plan.step;
   const divergedUndo = state.steps.find(
     (step) => step.undone !== null && !["undone", "already gone", "left"].includes(step.undone.result),

@@ -3,14 +3,14 @@ import { bug } from "../model/errors.ts";
 import { isWrite, type WriteStep } from "../model/plan.ts";
 import type { Observed, Reading } from "../model/reading.ts";
 import type { Receipt } from "../model/receipt.ts";
-import { coverOf, decidedWithPlan, firstWrite, type Resend, requestFor, sameReading } from "./approval.ts";
+import { coverOf, decidedWithPlan, firstWrite, requestFor, resendOf, sameReading } from "./approval.ts";
 import { carryOut, intentEntry, recentlyMade, sendMove } from "./attempt.ts";
 import { cardHash } from "./card.ts";
-import { type Proof, standing } from "./kinds.ts";
+import { type Proof, standing, standingSince } from "./kinds.ts";
 import { type Context, halt, isFresh, type Move, readAgain, record } from "./move.ts";
 import { already, concluded, notAsExpected, receiptEntry } from "./outcome.ts";
 import { currentStep, failed, stillStands } from "./progress.ts";
-import { judge } from "./settle.ts";
+import { judge, type Settling } from "./settle.ts";
 import { isOpen, type OperationState, type StepState } from "./state.ts";
 import { nextWait } from "./wait.ts";
 
@@ -86,22 +86,30 @@ function askEntry(state: OperationState, plan: WriteStep, reading: Reading<Obser
 }
 
 /** The write is out, or may be: find out what became of it, and record it. */
-export function settling(state: OperationState, step: StepState, context: Context, resend: Resend): Move {
+export function settling(state: OperationState, step: StepState, context: Context, over: boolean): Move {
   const plan = step.plan;
   if (!isWrite(plan)) throw bug("a wait that was sent");
   const work = step.apply;
   if (isOpen(work) && work.intent?.epoch === state.epoch) return sendMove(work, plan.step, "apply");
-  const verdict = judge({
+  const about: Settling = {
     work,
     epoch: state.epoch,
     now: context.now,
     limits: context.limits,
-    standing: (seen) => standing(plan, seen.reading as Proof, false),
+    standing: (seen) => standingSince(plan, work.intent?.before ?? null, seen.reading as Proof),
     keys: context.keys,
     authorship: context.authorship,
     recent: recentlyMade(state, context),
-    resend,
-  });
+    resend: over ? "over" : resendOf(state, step, "apply", context),
+  };
+  let verdict = judge(about);
+  // A later run goes on only past confirmed steps that still stand, also where it only repeats what was sent.
+  if (verdict.do === "send" && work.intent?.epoch !== state.epoch) {
+    const check = verifyConfirmed(state, plan.step, context);
+    if (check?.kind === "observe" || check?.kind === "wait") return check;
+    if (check)
+      verdict = judge({ ...about, resend: { held: "an earlier step was not found as it was left", refusal: null } });
+  }
   if (verdict.do === "conclude") return record(...withBinding(state, plan, concluded(plan, work, verdict)));
   return carryOut(state, plan, work, "apply", verdict, context);
 }

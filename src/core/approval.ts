@@ -110,25 +110,30 @@ export function coverOf(
 }
 
 /**
- * Whether what was begun may be sent once more. Its window only limited the start; but a stop since then holds it until
- * somebody approves the step again, and so do a rule that denies it now and an approval that no longer verifies.
+ * Whether what was begun may be sent once more. A window limits the start, so within the run that began it is asked of
+ * that time; a later run starts anew. A stop holds it, and so do a rule, another reading, and an approval that no longer
+ * verifies. Taking authority back is covered without an end.
  */
-export function resendOf(state: OperationState, step: StepState, phase: Phase, authority: Authority): Resend {
-  const number = step.plan.step;
-  const { intent } = phase === "apply" ? step.apply : step.undo;
-  const stopped = phase === "apply" ? state.stopped : null;
-  const again = state.decisions.filter(
-    (made) => made.phase === phase && made.steps.includes(number) && (stopped === null || made.seq > stopped.seq),
-  );
-  if (stopped !== null && (intent?.seq ?? 0) < stopped.seq && again.length === 0)
-    return { held: "it was stopped, and nothing is sent until the step is approved again", refusal: null };
-  const denied = phase === "apply" ? authority.denied.get(number) : undefined;
+export function resendOf(
+  state: OperationState,
+  step: StepState,
+  phase: Phase,
+  { now, authority }: { now: number; authority: Authority },
+): Resend {
+  const { intent, seen } = phase === "apply" ? step.apply : step.undo;
+  if (!intent || (phase === "rollback" && intent.approvals.length === 0)) return "allowed";
+  const denied = phase === "apply" ? authority.denied.get(step.plan.step) : undefined;
   if (denied) return { held: denied.message, refusal: denied };
-  const ids = [...(intent?.approvals ?? []), ...again.map((made) => made.approval_id)];
-  const found = ids.map((id) => authority.approvals.get(id) ?? null);
-  const standing = found.some((refusal) => refusal === null || refusal.code === "lapsed");
-  const [first] = found;
-  return !first || standing ? "allowed" : { held: first.message, refusal: first };
+  const reading = seen.at(-1)?.reading ?? null;
+  const sameRun = intent.epoch === state.epoch;
+  const at = sameRun ? Date.parse(intent.at) : now;
+  const cover = coverOf(state, step, phase, reading?.kind === "unreadable" ? null : reading, at, authority);
+  if (cover.kind === "given" || (sameRun && cover.kind === "refused" && cover.refusal.code === "lapsed"))
+    return "allowed";
+  if (cover.kind === "refused") return { held: cover.refusal.message, refusal: cover.refusal };
+  const stopped = phase === "apply" && state.stopped !== null && intent.seq < state.stopped.seq;
+  const why = stopped ? "it was stopped" : "what covered it has lapsed";
+  return { held: `${why}, and nothing is sent until the step is approved again`, refusal: null };
 }
 
 /** Same value and same version. A reading that is not at hand is compared with nothing and does not contradict. */
@@ -172,9 +177,9 @@ export function pendingDecisions(state: OperationState, now: number, authority: 
   let blocked = false;
   for (const step of state.steps) {
     blocked ||= step.receipt !== null && failed(step.receipt);
-    if (!isWrite(step.plan) || step.plan.gate === "none" || step.receipt !== null) continue;
+    if (!isWrite(step.plan) || step.plan.gate === "none" || step.receipt !== null || step.apply.intent !== null)
+      continue;
     if (blocked && !step.plan.independent) continue;
-    if (step.apply.intent !== null && resendOf(state, step, "apply", authority) === "allowed") continue;
     if (decidedWithPlan(step.plan, first)) {
       if (coverOf(state, step, "apply", null, now, authority).kind !== "given") steps.push(step.plan.step);
       continue;

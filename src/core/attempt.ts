@@ -24,7 +24,7 @@ export function intentEntry(
     step: step.step,
     phase,
     try: work.try,
-    attempt: work.attempts.length + 1,
+    attempt: work.announced + 1,
     epoch: state.epoch,
     key: idempotencyKey(state.planHash, step.step, phase, work.try),
     action: actionOf(step.kind),
@@ -56,8 +56,10 @@ export function carryOut(
     case "pause":
       return pausedEntry(verdict.detail, verdict.until);
     case "send": {
-      const reading = work.seen.at(-1)?.reading ?? work.intent?.before ?? { kind: "absent", proof: "exact" };
-      return record(intentEntry(state, plan, work, phase, reading, context, work.intent?.approvals ?? []));
+      if (!work.intent) throw bug("a resend of what was not sent");
+      const seen = work.seen.at(-1)?.reading;
+      const before = verdict.same || !seen || seen.kind === "unreadable" ? work.intent.before : seen;
+      return record(intentEntry(state, plan, work, phase, before, context, work.intent.approvals));
     }
     default:
       verdict satisfies never;

@@ -49,7 +49,7 @@ export function targetOf(step: Step): string | null {
 export function resultWord(step: Step, reading: Proof, ours: boolean): Result {
   const view = invitationIn(reading);
   if (step.kind === "invite") {
-    if (view?.invitation?.status === "accepted" && ours) return "accepted";
+    if (view?.invitation && ours) return view.invitation.status;
     if (view?.account && !ours) return "already_member";
   }
   if (step.kind === "cancel_invitation" && view?.invitation?.status === "accepted") return "already_accepted";
@@ -108,6 +108,23 @@ function inviteStanding(role: string, reading: Proof, accountAbsent: boolean): S
   return "expected";
 }
 
+/**
+ * The same, once the write was sent. An invitation that was not there before is what came of it, however it ended since.
+ */
+export function standingSince(step: WriteStep, before: Reading<Observed> | null, reading: Proof): Standing {
+  const made = invitationIn(reading)?.invitation;
+  if (step.kind !== "invite" || !made || made.id === (before && identityIn(before)))
+    return standing(step, reading, false);
+  return (made.role ?? step.role) === step.role ? "wanted" : "other";
+}
+
+/** The id of the invitation or account that was read; null where there is none. */
+export function identityIn(reading: Reading<Observed>): string | null {
+  if (reading.kind !== "found") return null;
+  const { value } = reading;
+  return value.of === "invitation" ? (value.invitation?.id ?? null) : value.of === "account" ? value.id : null;
+}
+
 function accountStanding(kind: StepKind, expected: "absent" | AccountStatus, reading: Proof): Standing {
   const status = reading.kind === "found" && reading.value.of === "account" ? reading.value.status : "absent";
   const wanted =
@@ -120,10 +137,21 @@ function accountStanding(kind: StepKind, expected: "absent" | AccountStatus, rea
   return status === expected ? "expected" : "other";
 }
 
+/** What was made of each receipt; it is asked for at every move of a rollback. */
+const ways = new WeakMap<Receipt, WriteStep | null>();
+
 /** The ordinary step that takes a receipt's change back. Its `expects` is what the change left. */
 export function undoStep(step: WriteStep, receipt: Receipt): WriteStep | null {
   const undo = receipt.compensation;
   if (!undo) return null;
+  const known = ways.get(receipt);
+  if (known !== undefined) return known;
+  const made = wayBack(step, undo);
+  ways.set(receipt, made);
+  return made;
+}
+
+function wayBack(step: WriteStep, undo: Undo): WriteStep | null {
   const base = {
     step: step.step,
     gate: undoGate(step, undo),

@@ -29,8 +29,16 @@ export interface Context {
 
 export const halt: Move = { kind: "halt" };
 
+/** Moments as they were written last: much happens within one millisecond. */
+const written = new Map<number, Instant>();
+
 export function instant(ms: number): Instant {
-  return new Date(ms).toISOString();
+  const known = written.get(ms);
+  if (known !== undefined) return known;
+  if (written.size > 1000) written.clear();
+  const text = new Date(ms).toISOString();
+  written.set(ms, text);
+  return text;
 }
 
 export function pausedEntry(detail: string, until: number | null): Move {

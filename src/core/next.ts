@@ -1,25 +1,42 @@
 import { onward, settling } from "./apply.ts";
-import { resendOf } from "./approval.ts";
-import { type Context, halt, type Move } from "./move.ts";
-import { stopHolds } from "./progress.ts";
-import type { OperationState, StepState } from "./state.ts";
+import { coverOf } from "./approval.ts";
+import { type Context, halt, type Move, pausedEntry } from "./move.ts";
+import { currentStep, stopHolds } from "./progress.ts";
+import { isOpen, type OperationState } from "./state.ts";
 import { nextUndo } from "./undo.ts";
 
 /** What comes next, from the fold alone. Total: every state has an answer, and the answer for an end is `halt`. */
 export function next(state: OperationState, context: Context): Move {
+  const move = decide(state, context);
+  return move.kind === "observe" || move.kind === "send" ? (asked(state, context) ?? move) : move;
+}
+
+/** Time that the service asked for is given to it, also by a later run. Nothing was in doubt when it asked. */
+function asked(state: OperationState, { now, limits }: Context): Move | null {
+  if (!state.askedToWait || state.steps.some(({ apply, undo }) => isOpen(apply) || isOpen(undo))) return null;
+  const [at, until] = [Date.parse(state.askedToWait.at), Date.parse(state.askedToWait.until)];
+  // A clock that was set back since tells nothing about how long that is from now.
+  if (now < at || now >= until) return null;
+  if (until - now <= limits.retryAfterMs) return { kind: "wait", until, why: "backoff" };
+  return pausedEntry("the service asked for time", until);
+}
+
+function decide(state: OperationState, context: Context): Move {
   if (state.ended !== null) return halt;
   const unsettled = state.steps.find((step) => step.apply.intent !== null && step.receipt === null);
-  if (state.paused?.epoch === state.epoch || state.interrupted?.epoch === state.epoch)
-    return rest(state, unsettled, context);
+  if (state.paused?.epoch === state.epoch || state.interrupted?.epoch === state.epoch) return rest(state, context);
   if (state.rollback) return nextUndo(state, context);
-  if (unsettled) return settling(state, unsettled, context, resendOf(state, unsettled, "apply", context.authority));
+  if (unsettled) return settling(state, unsettled, context, false);
   if (stopHolds(state)) return halt;
   return onward(state, context);
 }
 
-/** Where a rule or an approval holds what was begun, that is said with the halt. */
-function rest(state: OperationState, unsettled: StepState | undefined, context: Context): Move {
-  if (!unsettled || state.rollback) return halt;
-  const resend = resendOf(state, unsettled, "apply", context.authority);
-  return typeof resend === "object" && resend.refusal ? { kind: "halt", refusal: resend.refusal } : halt;
+/** Where a rule or an approval that no longer verifies is in the way, that is said with the halt. */
+function rest(state: OperationState, context: Context): Move {
+  const step = state.rollback ? null : currentStep(state);
+  if (!step) return halt;
+  const denied = context.authority.denied.get(step.plan.step);
+  if (denied) return { kind: "halt", refusal: denied };
+  const cover = coverOf(state, step, "apply", null, context.now, context.authority);
+  return cover.kind === "refused" ? { kind: "halt", refusal: cover.refusal } : halt;
 }

@@ -133,7 +133,7 @@ export function resultText(state: OperationState, step: StepState, live: boolean
   const { receipt } = step;
   if (step.plan.kind === "invite" && receipt?.result === "pending") return cameOf(state) ?? receipt.result;
   if (receipt) return receipt.result;
-  if (inDoubt(state, step)) return live && isOpen(step.apply) ? "-" : "unknown";
+  if (inDoubt(step)) return live && isOpen(step.apply) ? "-" : "unknown";
   if (step.plan.kind === "wait_for_acceptance" && step.apply.before !== null) return "waiting";
   return "-";
 }

@@ -44,6 +44,8 @@ export function notAsExpected(plan: WriteStep, reading: Proof): Receipt {
   };
 }
 
+const notChanged = { ours: false, attribution: null, compensation: null } as const;
+
 /** The receipt of a write that was sent. */
 export function concluded(plan: WriteStep, work: Work, verdict: Extract<Judgement, { do: "conclude" }>): Receipt {
   const after = work.seen.at(-1)?.reading ?? null;
@@ -62,7 +64,11 @@ export function concluded(plan: WriteStep, work: Work, verdict: Extract<Judgemen
       .map(({ reply }) => (reply.kind === "accepted" ? (reply.version ?? null) : null))
       .filter((v) => v !== null);
     const result = resultWord(plan, after, true);
-    const compensation = result === "accepted" ? null : plan.undo;
+    // Whoever accepted was faster: what we asked for did not happen.
+    if (result === "already_accepted")
+      return { ...common, ...notChanged, result, remote_version_after: versionOf(after) };
+    // What was accepted or ended since is no longer there to be withdrawn.
+    const compensation = plan.kind === "invite" && result !== "pending" ? null : plan.undo;
     return {
       ...common,
       result,
@@ -75,20 +81,11 @@ export function concluded(plan: WriteStep, work: Work, verdict: Extract<Judgemen
   if (verdict.outcome === "already" && after && after.kind !== "unreadable")
     return {
       ...common,
+      ...notChanged,
       result: resultWord(plan, after, false),
-      ours: false,
-      attribution: null,
       remote_version_after: versionOf(after),
-      compensation: null,
     };
-  return {
-    ...common,
-    result: failureWord(verdict.outcome),
-    ours: false,
-    attribution: null,
-    remote_version_after: null,
-    compensation: null,
-  };
+  return { ...common, ...notChanged, result: failureWord(verdict.outcome), remote_version_after: null };
 }
 
 function failureWord(outcome: Outcome): Result {

@@ -1,7 +1,7 @@
 import { isWrite, type Step, type WriteStep } from "../model/plan.ts";
 import type { Receipt, Result } from "../model/receipt.ts";
 import { type Proof, standing } from "./kinds.ts";
-import { isOpen, type OperationState, type StepState } from "./state.ts";
+import type { OperationState, StepState } from "./state.ts";
 
 /** A stop holds until something is approved after it. */
 export function stopHolds(state: OperationState): boolean {
@@ -36,11 +36,9 @@ export function currentStep(state: OperationState): StepState | null {
   return null;
 }
 
-/** It may have happened, and no read has settled it. A pause is recorded only once nothing is in doubt. */
-export function inDoubt(state: OperationState, step: StepState): boolean {
-  if (step.receipt !== null) return step.receipt.result === "unknown";
-  if (step.apply.intent === null) return false;
-  return isOpen(step.apply) || state.paused?.epoch !== state.epoch;
+/** It may have happened, and no read has settled it. */
+export function inDoubt({ receipt, apply }: StepState): boolean {
+  return receipt === null ? apply.intent !== null : receipt.result === "unknown";
 }
 
 /** Whether a confirmed step reads as it was left. */

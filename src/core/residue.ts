@@ -50,7 +50,7 @@ export function residualEffects(state: OperationState): ResidualEffect[] {
     const what = [actionOf(plan.kind), targetOf(plan)].filter((word) => word !== null).join(" ");
     if (undone && undone.result !== "undone" && undone.result !== "already gone")
       stands.push({ step: plan.step, kind: undone.result, text: `${what}: ${undone.detail ?? "stands as it is"}` });
-    const doubt = inDoubt(state, step);
+    const doubt = inDoubt(step);
     if (doubt)
       stands.push({
         step: plan.step,

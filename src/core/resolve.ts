@@ -18,7 +18,7 @@ export function unresolvable(state: OperationState, number: number, as: Resoluti
   switch (as) {
     case "applied":
     case "not-applied":
-      return inDoubt(state, step) ? null : no(`Step ${number} of ${id} is not in doubt.`);
+      return inDoubt(step) ? null : no(`Step ${number} of ${id} is not in doubt.`);
     case "ours":
     case "not-ours":
       return step.receipt?.attribution === "presumed"

@@ -3,13 +3,14 @@ import type { Reply } from "../model/reply.ts";
 import type { Resend } from "./approval.ts";
 import type { Standing } from "./kinds.ts";
 import { backoff, type Limits, pollDelay, settleWindow } from "./pace.ts";
-import { isOpen, type Seen, type Work } from "./state.ts";
+import { type Attempt, isOpen, type Seen, type Work } from "./state.ts";
 
 export type Outcome = "done" | "already" | "denied" | "rejected" | "conflict" | "no_effect" | "unknown";
 
 /** What is to be done about a write that was sent, or may have been. */
 export type Judgement =
-  | { do: "send"; proof: boolean }
+  /** `same`: what was sent before may have been done, so the very same write is repeated. */
+  | { do: "send"; same: boolean }
   | { do: "observe" }
   | { do: "ask_authorship" }
   | { do: "wait"; until: number }
@@ -43,14 +44,19 @@ export function judge(s: Settling): Judgement {
   const { work } = s;
   const reply: Settled = isOpen(work)
     ? { kind: "lost", detail: "the process ended before an answer was recorded" }
-    : (work.attempts.at(-1)?.reply ?? { kind: "lost", detail: "no attempt is recorded" });
-  if (is401(reply) && unrefreshed(s) && s.resend === "allowed") return { do: "send", proof: false };
+    : (live(work).at(-1)?.reply ?? { kind: "lost", detail: "no attempt is recorded" });
+  if (is401(reply) && unrefreshed(s) && s.resend === "allowed") return { do: "send", same: mayHaveApplied(s) };
   const seen = work.seen.at(-1);
   if (!seen) return { do: "observe" };
   if (seen.reading.kind === "unreadable") return unreadable(s, reply);
   const standing = s.standing(seen);
   if (standing === "wanted") return wanted(s, reply);
   return notWanted(s, reply, seen, standing);
+}
+
+/** Attempts of which it is not proven that nothing came. */
+function live(work: Work): Attempt[] {
+  return work.attempts.filter(({ attempt }) => attempt > work.closed);
 }
 
 /** This run was refused its token once, and has not tried with a fresh one. */
@@ -64,12 +70,18 @@ function ofRun(s: Settling) {
 
 /** Some attempt of this try may have changed something: it was answered with success, or its answer is not known. */
 function mayHaveApplied(s: Settling): boolean {
-  return isOpen(s.work) || s.work.attempts.some(({ reply }) => reply.kind === "lost" || reply.kind === "accepted");
+  return isLost(s) || live(s.work).some(({ reply }) => reply.kind === "accepted");
+}
+
+/** Of some attempt no answer came. */
+function isLost(s: Settling): boolean {
+  return isOpen(s.work) || live(s.work).some(({ reply }) => reply.kind === "lost");
 }
 
 function wanted(s: Settling, reply: Settled): Judgement {
-  if (s.work.attempts.some((attempt) => attempt.reply.kind === "accepted"))
-    return conclude("done", "proven", "accepted", "accepted, and a read shows it");
+  const accepted = live(s.work).flatMap(({ reply }) => (reply.kind === "accepted" ? [reply] : []));
+  const done = conclude("done", "proven", "accepted", "accepted, and a read shows it");
+  if (accepted.some((each) => !each.asynchronous)) return done;
   if (reply.kind === "not_sent" && !mayHaveApplied(s))
     return conclude("already", null, "not_ours", "nothing of ours reached the service, and a read shows it");
   if (s.authorship && s.work.authorship === null) return { do: "ask_authorship" };
@@ -77,19 +89,19 @@ function wanted(s: Settling, reply: Settled): Judgement {
   if (author?.kind === "found")
     return author.value === "ours"
       ? conclude("done", "proven", "named", "the tenant's own record names our request")
-      : conclude("already", null, "not_ours", "the tenant's own record names another author");
-  const asked = s.work.intent?.attempt ?? 0;
-  if (s.keys && s.resend === "allowed" && asked < 2 && withinBudget(s)) {
-    const told = reply.kind === "throttled" && reply.retryAt !== null ? Date.parse(reply.retryAt) : 0;
-    if (s.now >= told) return { do: "send", proof: true };
-    if (told - s.now <= s.limits.retryAfterMs) return { do: "wait", until: told };
-  }
-  return conclude(
-    "done",
-    "presumed",
-    "presumed",
-    "absent before our request and there after it; no record names its author",
-  );
+      : settledNow(s, conclude("already", null, "not_ours", "the tenant's own record names another author"));
+  if (accepted.length > 0) return done;
+  // The answer that got lost is given again to the same key.
+  const once = s.work.announced - s.work.closed < 2;
+  if (s.keys && s.resend === "allowed" && isLost(s) && once && withinBudget(s)) return { do: "send", same: true };
+  const why = "absent before our request and there after it; no record names its author";
+  return settledNow(s, conclude("done", "presumed", "presumed", why));
+}
+
+/** What holds once nothing of ours can arrive any more: a late request would undo what somebody decides meanwhile. */
+function settledNow(s: Settling, then: Judgement): Judgement {
+  const seen = s.work.seen.at(-1);
+  return (seen && proven(s, seen)) ?? then;
 }
 
 function unreadable(s: Settling, reply: Settled): Judgement {
@@ -132,7 +144,7 @@ function notWanted(s: Settling, reply: Settled, seen: Seen, standing: Standing):
         const why = `the credential is no longer accepted (${reply.detail})`;
         // A run that comes later has read its credential anew.
         if (s.work.attempts.at(-1)?.epoch !== s.epoch) return resend(s, "unauthenticated", why, null);
-        return s.resend === "over" ? over(s, "unauthenticated", why) : pause(s, "unauthenticated", why, null);
+        return leave(s, "unauthenticated", why, null);
       }
       return proven(s, seen) ?? conclude("denied", null, reply.code, reply.detail);
     default:
@@ -150,6 +162,8 @@ function afterAccepted(
   const window = settleWindow(s.limits, reply.asynchronous === true);
   const end = answeredAt(s) + window;
   if (Date.parse(seen.at) < end) return after(s, Math.min(end, poll(s, seen, window / 4)));
+  const open = proven(s, seen);
+  if (open) return open;
   if (standing === "other")
     return conclude(
       "conflict",
@@ -163,10 +177,21 @@ function afterAccepted(
 }
 
 function afterLost(s: Settling, seen: Seen, standing: Standing): Judgement {
-  if (standing === "other") return proven(s, seen) ?? otherValue(s, seen);
+  if (standing === "other" || moved(s, seen)) return otherValue(s, seen);
   const detail = "the answer was lost, and complete reads show that nothing happened";
   if (s.keys && s.resend === "allowed" && withinBudget(s)) return resend(s, "lost", detail, null);
   return proven(s, seen) ?? resend(s, "lost", detail, null);
+}
+
+/** It reads as before, in another version: somebody decided since, perhaps against a change of ours. */
+function moved({ work }: Settling, { reading }: Seen): boolean {
+  const before = versionIn(work.intent?.before);
+  const now = versionIn(reading);
+  return before !== null && now !== null && before !== now;
+}
+
+function versionIn(reading: Seen["reading"] | undefined): string | null {
+  return reading === undefined || reading.kind === "unreadable" ? null : (reading.version ?? null);
 }
 
 function otherValue(s: Settling, seen: Seen): Judgement {
@@ -193,40 +218,36 @@ function poll(s: Settling, seen: Seen, cap: number): number {
 
 function provenFrom(s: Settling): number {
   const { requestMs, settleMs } = s.limits;
-  const inAir = s.work.attempts
-    .filter(({ reply }) => reply.kind === "lost")
-    .map(({ transport }) => Date.parse(transport.started_at) + requestMs + settleMs);
+  const inAir = live(s.work).flatMap(({ reply, transport }) => {
+    const started = Date.parse(transport.started_at);
+    if (reply.kind === "lost") return [started + requestMs + settleMs];
+    return reply.kind === "accepted" && reply.asynchronous ? [started + transport.duration_ms + s.limits.asyncMs] : [];
+  });
   if (isOpen(s.work)) inAir.push(Date.parse(s.work.doubtSince ?? s.work.intent?.at ?? "") + requestMs + settleMs);
-  else if (s.work.attempts.length > 0) inAir.push(answeredAt(s) + settleMs);
+  else inAir.push(answeredAt(s) + settleMs);
   return Math.max(0, ...inAir);
 }
 
 function answeredAt(s: Settling): number {
-  const last = s.work.attempts.at(-1);
+  const last = live(s.work).at(-1);
   return last ? Date.parse(last.transport.started_at) + last.transport.duration_ms : 0;
 }
 
 function resend(s: Settling, code: string, detail: string, told: number | null): Judgement {
   const at = told ?? answeredAt(s) + backoff(Math.max(1, ofRun(s).length), s.limits);
-  if (s.resend === "over") return over(s, code, detail);
-  if (told !== null && told - s.now > s.limits.retryAfterMs) return pause(s, code, detail, told);
-  if (typeof s.resend === "object") return pause(s, "held", `${detail}; ${s.resend.held}`, null);
-  if (!withinBudget(s)) return pause(s, code, `${detail}; the attempts of this run are used up`, told);
+  if (s.resend === "over") return leave(s, code, detail, null);
+  if (told !== null && told - s.now > s.limits.retryAfterMs) return leave(s, code, detail, told);
+  if (typeof s.resend === "object") return leave(s, "held", `${detail}; ${s.resend.held}`, null);
+  if (!withinBudget(s)) return leave(s, code, `${detail}; the attempts of this run are used up`, told);
   const seen = s.work.seen.at(-1);
   if (s.now < at) return { do: "wait", until: at };
-  return seen && Date.parse(seen.at) >= at ? { do: "send", proof: false } : { do: "observe" };
+  return seen && Date.parse(seen.at) >= at ? { do: "send", same: mayHaveApplied(s) } : { do: "observe" };
 }
 
-/** The way forward has ended: once it is proven that nothing took effect, the step had none. */
-function over(s: Settling, code: string, detail: string): Judgement {
-  const seen = s.work.seen.at(-1);
-  return (seen && proven(s, seen)) ?? conclude("no_effect", null, code, `${detail}; nothing of it took effect`);
-}
-
-/** Leaving a step for a later run, once it is proven that no earlier attempt of it took effect. */
-function pause(s: Settling, code: string, detail: string, until: number | null): Judgement {
-  const seen = s.work.seen.at(-1);
-  return (seen && proven(s, seen)) ?? { do: "pause", code, detail, until };
+/** Leaves a step for a later run, or for good, once it is proven that nothing came of it. */
+function leave(s: Settling, code: string, detail: string, until: number | null): Judgement {
+  if (s.resend !== "over") return settledNow(s, { do: "pause", code, detail, until });
+  return settledNow(s, conclude("no_effect", null, code, `${detail}; nothing of it took effect`));
 }
 
 function after(s: Settling, until: number): Judgement {

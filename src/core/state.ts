@@ -35,14 +35,19 @@ export interface Work {
   try: number;
   /** The reading made ahead of a write, in this run; null once it may be stale. */
   before: Seen | null;
-  /** The newest intent of this try. */
+  /** The newest intent of this try, until it is proven that nothing came of it. */
   intent: Intent | null;
   /** Whether the reply to the newest intent can no longer arrive here: its process is gone. Since when that is known. */
   doubtSince: Instant | null;
+  /** How many attempts of this try were announced; the next one is numbered after them. */
+  announced: number;
+  /** Attempts up to this number are proven to have changed nothing, and nothing of them is in the air. */
+  closed: number;
+  /** What came back, by the number of the attempt. */
   attempts: Attempt[];
   /** Readings since the newest attempt, of this run. */
   seen: Seen[];
-  /** Whose the change is, asked after the newest attempt. */
+  /** Whose the change is, asked after the newest reading. */
   authorship: Reading<Authorship> | null;
   /** Failed reads one after another, in this run. */
   unreadable: number;
@@ -96,6 +101,8 @@ export interface OperationState {
   stopped: { seq: number; at: Instant; by: string; reason: string | null } | null;
   rollback: { seq: number; toStep: number; why: string | null } | null;
   paused: { epoch: number; at: Instant; detail: string | null; until: Instant | null } | null;
+  /** The service asked for time, in whichever run. */
+  askedToWait: { at: Instant; until: Instant } | null;
   interrupted: { epoch: number } | null;
   ended: "cancelled" | "superseded" | "handed_over" | null;
   /** Versions that this operation's own writes left, so that a shared version moved by us is known as ours. */
@@ -107,6 +114,8 @@ const freshWork: Work = {
   before: null,
   intent: null,
   doubtSince: null,
+  announced: 0,
+  closed: 0,
   attempts: [],
   seen: [],
   authorship: null,
@@ -145,6 +154,7 @@ export function begin(plan: Plan, planHash: string): OperationState {
     stopped: null,
     rollback: null,
     paused: null,
+    askedToWait: null,
     interrupted: null,
     ended: null,
     ownVersions: [],
@@ -152,8 +162,8 @@ export function begin(plan: Plan, planHash: string): OperationState {
 }
 
 /** An intent whose reply is not recorded. */
-export function isOpen(work: Work): boolean {
-  return work.intent !== null && work.intent.attempt > work.attempts.length;
+export function isOpen({ intent, attempts }: Work): boolean {
+  return intent !== null && !attempts.some((made) => made.attempt === intent.attempt);
 }
 
 /** Something was sent, or is about to be. */
@@ -162,3 +172,5 @@ export function hasIntent(work: Work): boolean {
 }
 
 export type AnyEntry = Entry<Payload>;
+/** The entries of one kind. */
+export type Of<K extends Payload["kind"]> = Entry<Extract<Payload, { kind: K }>>;

@@ -48,13 +48,13 @@ export function stateOf(state: OperationState, now: number, authority: Authority
   if (state.ended !== null) return state.ended;
   if (live) return "running";
   if (state.rollback) return rollbackState(state);
-  const doubt = state.steps.some((step) => inDoubt(state, step));
+  const doubt = state.steps.some((step) => inDoubt(step));
   if (doubt) return "needs_reconciliation";
   if (stopHolds(state)) return "stopped";
   const results = state.steps.flatMap((step) => (step.receipt ? [{ plan: step.plan, receipt: step.receipt }] : []));
   if (results.some(({ receipt }) => receipt.result === "conflict") || divergedSince(state)) return "diverged";
   if (results.some(({ receipt }) => receipt.result === "declined")) return "cancelled";
-  if (results.some(({ plan, receipt }) => plan.kind === "wait_for_acceptance" && receipt.result === "cancelled"))
+  if (results.some(({ plan, receipt }) => receipt.result === "cancelled" && plan.kind !== "cancel_invitation"))
     return "cancelled";
   if (results.some(({ receipt }) => receipt.result === "expired")) return "expired";
   const step = currentStep(state);
@@ -101,8 +101,9 @@ function waitState(state: OperationState, now: number): StateName {
 }
 
 function rollbackState(state: OperationState): StateName {
-  const unsettled = state.steps.some((step) => inDoubt(state, step));
-  if (unsettled || state.steps.some((step) => step.undone?.result === "unknown")) return "needs_reconciliation";
+  const unsettled = state.steps.some((step) => inDoubt(step));
+  const doubt = state.steps.some(({ undo, undone }) => (undone ? undone.result === "unknown" : undo.intent !== null));
+  if (unsettled || doubt) return "needs_reconciliation";
   const open = compensations(state).some(
     ({ step }) => !["undone", "already gone", "left"].includes(step.undone?.result ?? ""),
   );

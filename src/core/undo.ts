@@ -7,7 +7,7 @@ import { settling } from "./apply.ts";
 import { coverOf, requestFor, resendOf, sameReading } from "./approval.ts";
 import { carryOut, intentEntry, recentlyMade, sendMove } from "./attempt.ts";
 import { cardHash } from "./card.ts";
-import { invitationIn, type Proof, standing, undoStep, valueText } from "./kinds.ts";
+import { identityIn, invitationIn, type Proof, type Standing, standing, undoStep, valueText } from "./kinds.ts";
 import { type Context, halt, isFresh, type Move, readAgain, record, versionOf } from "./move.ts";
 import { receiptEntry } from "./outcome.ts";
 import { type Judgement, judge } from "./settle.ts";
@@ -49,11 +49,13 @@ function invitationGone(state: OperationState): boolean {
 export function nextUndo(state: OperationState, context: Context): Move {
   for (const step of state.steps) {
     if (step.receipt?.result === "unknown") return halt;
-    if (step.apply.intent !== null && step.receipt === null) return settling(state, step, context, "over");
+    if (step.apply.intent !== null && step.receipt === null) return settling(state, step, context, true);
   }
   const open = compensations(state).filter(
     ({ step, receipt }) => step.undone === null && receipt.attribution === "proven",
   );
+  const sent = open.find(({ step }) => step.undo.intent !== null);
+  if (sent) return settlingUndo(state, sent, context);
   // A read that lags behind our own change would show it taken back already.
   const shown = Math.max(
     0,
@@ -83,11 +85,10 @@ function heldBack(state: OperationState, { plan }: Compensation): boolean {
 }
 
 function askOnce(state: OperationState, open: Compensation[], context: Context): Move | null {
-  const calls = open.filter(({ step, back }) => back.gate === "call" && step.undo.intent === null);
+  const calls = open.filter(({ back }) => back.gate === "call");
   if (calls.length === 0) return null;
   for (const { step } of open) {
     const seen = step.undo.before;
-    if (step.undo.intent !== null) continue;
     if (!seen) return { kind: "observe", step: step.plan.step, phase: "rollback", purpose: "before" };
     if (seen.reading.kind === "unreadable")
       return readAgain(step.undo, seen, context, step.plan.step, "rollback", "before");
@@ -112,9 +113,8 @@ function askOnce(state: OperationState, open: Compensation[], context: Context):
 /** Null: this one waits for a decision; the others go on. */
 function undoOne(state: OperationState, { step, receipt, back }: Compensation, context: Context): Move | null {
   const work = step.undo;
-  if (work.intent !== null) return settlingUndo(state, step, back, context);
   const seen = work.before;
-  if (!isFresh(seen, context)) return { kind: "observe", step: back.step, phase: "rollback", purpose: "before" };
+  if (!isFresh(seen, context)) return lookAgain(back);
   const { reading } = seen;
   if (reading.kind === "unreadable") return readAgain(work, seen, context, back.step, "rollback", "before");
   const accepted = acceptedMeanwhile(step, reading);
@@ -141,6 +141,10 @@ function undoOne(state: OperationState, { step, receipt, back }: Compensation, c
   return record(intentEntry(state, back, work, "rollback", reading, context, []));
 }
 
+function lookAgain({ step }: WriteStep): Move {
+  return { kind: "observe", step, phase: "rollback", purpose: "before" };
+}
+
 function versionText(receipt: Receipt): string {
   return receipt.remote_version_after === null ? "" : ` at version ${receipt.remote_version_after}`;
 }
@@ -152,13 +156,21 @@ export function guard(
   back: WriteStep,
   reading: Proof,
 ): "holds" | "gone" | "broken" {
-  const place = standing(back, reading, false);
+  const place = standingOf(receipt, back, reading);
   if (place === "wanted") return "gone";
   if (place === "other") return "broken";
   const version = versionOf(reading);
   const known = receipt.remote_version_after;
   if (version === null || known === null || version === known || state.ownVersions.includes(version)) return "holds";
   return "broken";
+}
+
+/** How a reading compares with what we left. Another invitation or account in the place of ours is not for us to take. */
+function standingOf(receipt: Receipt, back: WriteStep, reading: Proof): Standing {
+  const ours = receipt.after && identityIn(receipt.after);
+  const there = identityIn(reading);
+  if (ours && there && ours !== there) return back.kind === "restore_account" ? "other" : "wanted";
+  return standing(back, reading, false);
 }
 
 /** An invitation that was accepted before it could be withdrawn is no longer ours to cancel. */
@@ -169,7 +181,9 @@ function acceptedMeanwhile(step: StepState, reading: Proof): Payload | null {
   return receiptEntry(step.plan.step, { ...receipt, result: "accepted", after: reading, compensation: null });
 }
 
-function settlingUndo(state: OperationState, step: StepState, back: WriteStep, context: Context): Move {
+const STANDS = { holds: "expected", gone: "wanted", broken: "other" } as const;
+
+function settlingUndo(state: OperationState, { step, back, receipt }: Compensation, context: Context): Move {
   const work = step.undo;
   if (isOpen(work) && work.intent?.epoch === state.epoch) return sendMove(work, back.step, "rollback");
   const verdict = judge({
@@ -177,11 +191,11 @@ function settlingUndo(state: OperationState, step: StepState, back: WriteStep, c
     epoch: state.epoch,
     now: context.now,
     limits: context.limits,
-    standing: (seen) => standing(back, seen.reading as Proof, false),
+    standing: (seen) => STANDS[guard(state, receipt, back, seen.reading as Proof)],
     keys: context.keys,
     authorship: context.authorship,
     recent: recentlyMade(state, context),
-    resend: resendOf(state, step, "rollback", context.authority),
+    resend: resendOf(state, step, "rollback", context),
   });
   if (verdict.do !== "conclude") return carryOut(state, back, work, "rollback", verdict, context);
   const after = work.seen.at(-1)?.reading ?? null;

@@ -17,10 +17,26 @@ export function nextWait(state: OperationState, step: StepState, context: Contex
   if (!seen) return { kind: "observe", step: number, phase: "apply", purpose: "before" };
   if (seen.reading.kind === "unreadable") return readAgain(step.apply, seen, context, number, "apply", "before");
   const view = invitationIn(seen.reading) ?? { of: "invitation", invitation: null, account: null };
+  const shown = shownFrom(state, context);
+  if (!showsOurs(state, view) && Date.parse(seen.at) < shown)
+    return context.now < shown
+      ? { kind: "wait", until: shown, why: "settle" }
+      : { kind: "observe", step: number, phase: "apply", purpose: "before" };
   const found = look(state, view);
   if (found.kind === "bound") return record(...bind(state, number, found, seen));
   if (found.kind === "ended") return record(receiptEntry(number, ended(found.result, seen, found.code, found.detail)));
   return stillPending(state, step, seen, context);
+}
+
+/** From when on reads show what we made, however far they lag. */
+function shownFrom(state: OperationState, context: Context): number {
+  const at = state.steps.find((step) => step.plan.kind === "invite")?.receiptAt ?? null;
+  return at === null ? 0 : Date.parse(at) + context.limits.settleMs;
+}
+
+function showsOurs(state: OperationState, { invitation, account }: InvitationView): boolean {
+  const ours = ownInvitation(state);
+  return account?.status === "active" || (ours === null ? invitation !== null : invitation?.id === ours);
 }
 
 type Look =
@@ -32,9 +48,10 @@ function look(state: OperationState, view: InvitationView): Look {
   const { invitation, account } = view;
   const ours = ownInvitation(state);
   const email = state.plan.subject.email;
-  if (invitation && ours !== null && invitation.id !== ours && invitation.status === "pending")
+  const another = invitation !== null && ours !== null && invitation.id !== ours;
+  if (another && invitation.status === "pending")
     return end("conflict", "other_invitation", `another invitation (${invitation.id}) stands in place of ${ours}`);
-  if (!invitation) {
+  if (!invitation || (another && invitation.status !== "accepted")) {
     if (account?.status === "active") return { kind: "bound", id: account.id, by: "lookup" };
     return end("cancelled", "invitation_gone", "the invitation is gone and there is no account");
   }

@@ -19,6 +19,11 @@ export interface Log {
   holds(): boolean;
 }
 
+/** The same with its fold kept up: all that is durable, as far as this process knows. */
+export interface Folded extends Pick<Log, "append" | "holds"> {
+  state(): OperationState;
+}
+
 /** What touches the tenant: one observation, or one wire attempt. Neither throws for anything that a service says. */
 export interface Hands {
   observe(state: OperationState, move: Extract<Move, { kind: "observe" }>): Promise<Payload>;
@@ -61,7 +66,7 @@ const CAN_WAIT: readonly Payload["kind"][] = ["step.observed", "step.receipt", "
 
 /** Drives the course of a run, until nothing can move. */
 export async function execute(plan: Plan, planHash: string, log: Log, hands: Hands, io: Surroundings): Promise<Run> {
-  const run = course(plan, planHash, log, io);
+  const run = course(folded(plan, planHash, log), io);
   let turn = run.next(null);
   while (!turn.done) {
     let answer: Payload | null;
@@ -95,8 +100,8 @@ async function carry({ move, state }: Ask, hands: Hands, io: Surroundings): Prom
  * Fold, decide, go on. It asks for whatever takes time and goes on with what it is given, so that the same loop can be
  * driven with and without waiting. A driver that dies simply never asks again; one that fails throws in here.
  */
-export function* course(plan: Plan, planHash: string, log: Log, io: Senses): Generator<Ask, Run, Payload | null> {
-  const run = new RunState(plan, planHash, log, io);
+export function* course(log: Folded, io: Senses): Generator<Ask, Run, Payload | null> {
+  const run = new RunState(log, io);
   try {
     return yield* loop(run, io);
   } finally {
@@ -159,27 +164,32 @@ function settlesNow(move: Move): boolean {
   }
 }
 
-/** The fold, the part of it that is durable, and what waits in memory between the two. */
+/** Folds what is read and appended; where somebody else appended meanwhile, everything is read anew. */
+function folded(plan: Plan, planHash: string, log: Log): Folded {
+  const load = () => log.read().reduce(fold, begin(plan, planHash));
+  let state = load();
+  return {
+    state: () => state,
+    append: (payloads, seq) => {
+      const written = log.append(payloads, seq);
+      state = written.ok ? written.entries.reduce(fold, state) : load();
+      return written;
+    },
+    holds: () => log.holds(),
+  };
+}
+
+/** The fold of what is durable and of what waits in memory to become so. */
 class RunState {
   state: OperationState;
-  private durable: OperationState;
   private waiting: Payload[] = [];
-  private readonly plan: Plan;
-  private readonly planHash: string;
-  private readonly log: Log;
+  private readonly log: Folded;
   private readonly io: Senses;
 
-  constructor(plan: Plan, planHash: string, log: Log, io: Senses) {
-    this.plan = plan;
-    this.planHash = planHash;
+  constructor(log: Folded, io: Senses) {
     this.log = log;
     this.io = io;
-    this.durable = this.load();
-    this.state = this.durable;
-  }
-
-  private load(): OperationState {
-    return this.log.read().reduce(fold, begin(this.plan, this.planHash));
+    this.state = log.state();
   }
 
   /** Takes entries in; only those that may be lost without harm stay in memory. */
@@ -193,26 +203,22 @@ class RunState {
   }
 
   private provisional(payload: Payload): AnyEntry {
-    return { ...payload, seq: this.state.seq, at: instant(this.io.now()), op: this.plan.operation_id };
+    return { ...payload, seq: this.state.seq, at: instant(this.io.now()), op: this.state.plan.operation_id };
   }
 
   /** Makes everything durable. False: the journal had moved on, and the state was read anew. */
   flush(payloads: Payload[]): boolean {
     const all = [...this.waiting, ...payloads];
     this.waiting = [];
-    const { ok, entries } = this.log.append(all, this.durable.seq);
-    this.durable = ok ? entries.reduce(fold, this.durable) : this.load();
-    this.state = this.durable;
+    const { ok, entries } = this.log.append(all, this.log.state().seq);
+    this.state = this.log.state();
     for (const entry of entries) this.io.progress({ kind: "entry", entry, state: this.state });
-    if (!ok && !this.log.holds())
-      throw new ProvisionError(
-        "lease_lost",
-        10,
-        `Another executor took over ${this.plan.operation_id}; nothing more was sent from here.`,
-        {
-          hint: `provision status ${this.plan.operation_id}`,
-        },
-      );
+    if (!ok && !this.log.holds()) throw leaseLost(this.state);
     return ok;
   }
+}
+
+function leaseLost({ plan }: OperationState): ProvisionError {
+  const message = `Another executor took over ${plan.operation_id}; nothing more was sent from here.`;
+  return new ProvisionError("lease_lost", 10, message, { hint: `provision status ${plan.operation_id}` });
 }

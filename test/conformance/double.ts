@@ -25,6 +25,8 @@ export interface Targets {
   restored: string;
   /** A third thing past which the step has nothing left to do, either: what was accepted cannot be cancelled. */
   also?: string;
+  /** How another reads that somebody put in the place of ours once ours was gone: nothing is left to take back. */
+  another?: string;
 }
 
 export interface World {

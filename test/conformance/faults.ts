@@ -113,6 +113,9 @@ const answers: Fault[] = [
   onWrite("masked_403_as_404", ALWAYS, ["conflict"], "a 404 for a permission: nothing happened"),
 ];
 
+/** What somebody put there again is theirs, also where it looks as we left it; where it has an id of its own, ours is gone. */
+const THEIRS: readonly Word[] = ["conflict", "already"];
+
 const losses: Fault[] = [
   onWrite("lost_before_commit", 1, ["done"], "no answer, nothing happened, and it is sent again"),
   onWrite("lost_before_commit", ALWAYS, ["paused"], "no answer, nothing happened, as often as it is tried"),
@@ -193,8 +196,7 @@ const others: Fault[] = [
   {
     ...outrun("rival_touch", "somebody changes it, and back again"),
     words: ["conflict", "done"],
-    // What somebody put there again is theirs, also where it looks as we left it.
-    undoWords: ["conflict"],
+    undoWords: THEIRS,
     arrange: async (world, way) => ({ between: () => world.rival("touch", way) }),
     end: "done",
   },
@@ -203,7 +205,7 @@ const others: Fault[] = [
     silent: true,
   }),
   ahead("touch", ["done"], "somebody changed it and back again before we looked", {
-    undoWords: ["conflict"],
+    undoWords: THEIRS,
     end: "done",
   }),
   {

@@ -69,7 +69,9 @@ function holdsOf(play: Play, word: Word, fault: Fault, way: Way, truth: Truth): 
   if (fault.silent) demand(sent === 0, `${sent} writes were sent on a reading that proved nothing`);
   const claim = word === "unknown" ? (fault.applied ?? applied) : word === "done" ? 1 : 0;
   demand(applied === claim, `says ${word}, and ${applied} of its requests changed something`);
-  const wanted = truth.target === wantedOf(play, way) || (word === "already" && truth.target === play.world.words.also);
+  const { also, another } = play.world.words;
+  const past = word === "already" && [also, way === "undo" ? another : undefined].includes(truth.target);
+  const wanted = truth.target === wantedOf(play, way) || past;
   if (word === "done" || word === "already") demand(wanted, `says ${word}, and the target is ${truth.target}`);
   else if (claim === 0) demand(!wanted || fault.end === "theirs", `says ${word}, and it is as wanted`);
 }
@@ -108,14 +110,14 @@ async function getsDone(play: Play, fault: Fault, word: Word, way: Way, start: T
   const truth = await world.truth();
   const { applied } = ours(play, way, truth);
   // What somebody put back by hand is theirs, also where it looks as we left it.
-  if (way === "undo" && fault.undoWords?.includes(word)) return stays(end, applied, truth, start);
+  if (way === "undo" && fault.undoWords?.includes(word)) return stays(word, end, applied, truth, start);
   demand(end === "done", `says ${end} although nothing is wrong any more`);
   demand(applied === 1, `says ${end}, and ${applied} of its requests changed something`);
   demand(truth.target === wantedOf(play, way), `says ${end}, and the target is ${truth.target}`);
 }
 
-function stays(end: string, applied: number, truth: Truth, start: Truth): void {
-  demand(end === "conflict", `what somebody put there again is theirs, and it says ${end}`);
+function stays(word: Word, end: string, applied: number, truth: Truth, start: Truth): void {
+  demand(end === word, `what somebody put there again is theirs, and it says ${end}`);
   demand(applied === 0 && truth.target === start.target, `what somebody put there again is ${truth.target} now`);
 }
 

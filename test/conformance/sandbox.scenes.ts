@@ -59,7 +59,7 @@ export function sceneOf(kind: WriteStep["kind"], cast: Cast): Scene {
         step: { ...BASE, kind, role: "guest", send_email: false, accept_by: LATE, expects: { account: "absent" } },
         seed: seedOf(cast, { account: false }),
         actions: { apply: "invitation.create", undo: "invitation.cancel" },
-        words: { start: "none", wanted: "pending", restored: "cancelled", also: "member" },
+        words: { start: "none", wanted: "pending", restored: "cancelled", also: "member", another: "pending" },
         about: "invitation",
         other: { apply: ["member"], undo: ["accepted"] },
         touch: { apply: ["pending", "declined"], undo: ["declined", "pending"] },

@@ -55,12 +55,12 @@ const WITH_KEYS: Row[] = [
   ["lost", lost, "added presumed x2", "paused - x5", "unknown - x1"],
   ["5xx", failed500, "added presumed x2", "paused - x5", "unknown - x1"],
   ["not sent", notSent, "already_present - x1", "paused - x5", "paused - x1"],
-  ["throttled", throttled, "added presumed x2", "paused - x5", "paused - x1"],
-  ["409 or 412", conflict, "added presumed x2", "conflict - x1", "unknown - x1"],
-  ["404 or 410", gone, "added presumed x2", "conflict - x1", "unknown - x1"],
-  ["400 or 422", rejected, "added presumed x2", "rejected - x1", "unknown - x1"],
+  ["throttled", throttled, "added presumed x1", "paused - x5", "paused - x1"],
+  ["409 or 412", conflict, "added presumed x1", "conflict - x1", "unknown - x1"],
+  ["404 or 410", gone, "added presumed x1", "conflict - x1", "unknown - x1"],
+  ["400 or 422", rejected, "added presumed x1", "rejected - x1", "unknown - x1"],
   ["401", expired401, "added presumed x2", "paused - x2", "paused - x2"],
-  ["403", forbidden, "added presumed x2", "denied - x1", "unknown - x1"],
+  ["403", forbidden, "added presumed x1", "denied - x1", "unknown - x1"],
 ];
 
 describe.each([
