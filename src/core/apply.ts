@@ -1,9 +1,8 @@
 import type { Payload } from "../model/entry.ts";
 import { bug } from "../model/errors.ts";
 import { isWrite, type WriteStep } from "../model/plan.ts";
-import type { Observed, Reading } from "../model/reading.ts";
 import type { Receipt } from "../model/receipt.ts";
-import { coverOf, decidedWithPlan, firstWrite, requestFor, resendOf, sameReading } from "./approval.ts";
+import { type Cover, coverOf, decidedWithPlan, requestFor, resendOf, sameReading } from "./approval.ts";
 import { carryOut, intentEntry, recentlyMade, sendMove } from "./attempt.ts";
 import { cardHash } from "./card.ts";
 import { type Proof, standing, standingSince } from "./kinds.ts";
@@ -11,7 +10,7 @@ import { type Context, halt, isFresh, type Move, readAgain, record } from "./mov
 import { already, concluded, notAsExpected, receiptEntry } from "./outcome.ts";
 import { currentStep, failed, stillStands } from "./progress.ts";
 import { judge, type Settling } from "./settle.ts";
-import { isOpen, type OperationState, type StepState } from "./state.ts";
+import { isOpen, type OperationState, type Seen, type StepState } from "./state.ts";
 import { nextWait } from "./wait.ts";
 
 /** The way forward: the step that the operation stands before. */
@@ -53,35 +52,48 @@ function ahead(state: OperationState, step: StepState, plan: WriteStep, context:
   const denied = context.authority.denied.get(plan.step);
   if (denied) return { kind: "halt", refusal: denied };
   const cover = coverOf(state, step, "apply", reading, context.now, context.authority);
-  if (cover.kind === "given")
-    return record(intentEntry(state, plan, step.apply, "apply", reading, context, [cover.decision.approval_id]));
   if (cover.kind === "refused") return { kind: "halt", refusal: cover.refusal };
-  if (decidedWithPlan(plan, firstWrite(state))) return halt;
-  const spent: Payload[] =
-    cover.kind === "spent"
-      ? [
-          {
-            kind: "approval.spent",
-            approval_id: cover.decision.approval_id,
-            steps: [plan.step],
-            why: "the reading behind it changed",
-          },
-        ]
-      : [];
+  if (decidedWithPlan(state, plan)) {
+    if (seen.rises) return record(...spending(cover, plan.step, "its gate has risen"), asking(state, plan, seen));
+    return cover.kind === "given" ? begin(state, step, plan, reading, context, cover) : halt;
+  }
+  if (cover.kind === "given") return begin(state, step, plan, reading, context, cover);
+  const spent = cover.kind === "spent" ? spending(cover, plan.step, "the reading behind it changed") : [];
   const asked = requestFor(state, plan.step, "apply")?.readings[String(plan.step)] ?? null;
   if (spent.length === 0 && sameReading(asked, reading)) return halt;
-  return record(...spent, askEntry(state, plan, reading));
+  return record(...spent, asking(state, plan, seen));
 }
 
-function askEntry(state: OperationState, plan: WriteStep, reading: Reading<Observed>): Payload {
+type Given = Extract<Cover, { kind: "given" }>;
+
+function begin(
+  state: OperationState,
+  { apply }: StepState,
+  plan: WriteStep,
+  reading: Proof,
+  context: Context,
+  { decision }: Given,
+): Move {
+  return record(intentEntry(state, plan, apply, "apply", reading, context, [decision.approval_id]));
+}
+
+function spending(cover: Cover, step: number, why: string): Payload[] {
+  if (cover.kind !== "given" && cover.kind !== "spent") return [];
+  return [{ kind: "approval.spent", approval_id: cover.decision.approval_id, steps: [step], why }];
+}
+
+function asking(state: OperationState, plan: WriteStep, { reading, rises }: Seen): Payload {
   const readings = { [String(plan.step)]: reading };
+  // Once risen, it stays so: a gate never falls.
+  const risen = requestFor(state, plan.step, "apply")?.risen ?? (plan.gate === "plan" ? rises : null);
   return {
     kind: "approval.requested",
     phase: "apply",
     steps: [plan.step],
     readings,
     gate: "call",
-    card_hash: cardHash(state, "apply", [plan.step], readings),
+    card_hash: cardHash(state, "apply", [plan.step], readings, risen),
+    ...(risen && { risen }),
   };
 }
 

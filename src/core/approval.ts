@@ -30,6 +30,17 @@ export function refusalAsError({ code, exit, message, hint, details }: Refusal):
   });
 }
 
+/** What the body finds, or the refusal that it ends with: of the stored bytes, or by a rule. Other faults go on. */
+export function refusalIn(body: () => Refusal | null): Refusal | null {
+  try {
+    return body();
+  } catch (error) {
+    if (!(error instanceof ProvisionError) || (error.exit !== 13 && error.exit !== 9)) throw error;
+    const { code, exit, message, hint } = error;
+    return { code, exit, message, ...(hint === undefined ? {} : { hint }) };
+  }
+}
+
 /**
  * What the executor found when it verified everything again, now: each recorded approval's signature, roster, window
  * and card; and what the policy says of each step. A missing approval id counts as refused.
@@ -38,6 +49,8 @@ export interface Authority {
   approvals: ReadonlyMap<string, Refusal | null>;
   /** Steps that a rule denies now, apart from any approval. */
   denied: ReadonlyMap<number, Refusal>;
+  /** A signed word that the state rests on does not verify now; nothing is read or sent on it. */
+  word?: Refusal | null;
 }
 
 export type Cover =
@@ -48,9 +61,10 @@ export type Cover =
   | { kind: "spent"; decision: Decision }
   | { kind: "refused"; refusal: Refusal };
 
-/** The first step's call card is decided together with the plan, on the plan's own reading. */
-export function decidedWithPlan(step: WriteStep, first: number): boolean {
-  return step.gate === "plan" || (step.gate === "call" && step.step === first);
+/** The first step's call card is decided together with the plan, on the plan's own reading; what rose since is not. */
+export function decidedWithPlan(state: OperationState, step: WriteStep): boolean {
+  if (step.gate === "plan") return !requestFor(state, step.step, "apply")?.risen;
+  return step.gate === "call" && step.step === firstWrite(state);
 }
 
 /** The first step that writes. */
@@ -76,7 +90,7 @@ export function coverOf(
   authority: Authority,
 ): Cover {
   if (!isWrite(step.plan)) return { kind: "needed" };
-  const perCall = phase === "rollback" || !decidedWithPlan(step.plan, firstWrite(state));
+  const perCall = phase === "rollback" || !decidedWithPlan(state, step.plan);
   const candidates = state.decisions.filter(
     (made) =>
       made.phase === phase &&
@@ -171,7 +185,6 @@ export function pendingDecisions(state: OperationState, now: number, authority: 
   const ended = state.steps.some(({ plan, receipt }) => receipt !== null && endsApply(plan, receipt));
   if (state.ended !== null || (ended && !state.rollback)) return { phase: "apply", steps: [], readings: {} };
   if (state.rollback) return pendingRollback(state, now, authority);
-  const first = firstWrite(state);
   const steps: number[] = [];
   const readings: Record<string, Reading<Observed>> = {};
   let blocked = false;
@@ -180,7 +193,7 @@ export function pendingDecisions(state: OperationState, now: number, authority: 
     if (!isWrite(step.plan) || step.plan.gate === "none" || step.receipt !== null || step.apply.intent !== null)
       continue;
     if (blocked && !step.plan.independent) continue;
-    if (decidedWithPlan(step.plan, first)) {
+    if (decidedWithPlan(state, step.plan)) {
       if (coverOf(state, step, "apply", null, now, authority).kind !== "given") steps.push(step.plan.step);
       continue;
     }

@@ -29,6 +29,8 @@ export function blockedBy(state: OperationState, name: StateName, authority: Aut
 /** Nothing went wrong: somebody, or some time, is waited for. */
 function waits(state: OperationState, name: StateName, authority: Authority): Blocked | null {
   const step = currentStep(state)?.plan.step ?? 0;
+  const { word } = authority;
+  if (word) return { step, code: word.code, by: "approval", since: state.asOf, until: null, detail: word.message };
   const denied = state.rollback ? undefined : authority.denied.get(step);
   if (denied && ["awaiting_approval", "approved", "paused"].includes(name))
     return { step, code: denied.code, by: "policy", since: state.asOf, until: null, detail: denied.message };

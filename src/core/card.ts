@@ -1,4 +1,4 @@
-import type { Phase } from "../model/entry.ts";
+import type { Phase, Rise } from "../model/entry.ts";
 import { bug } from "../model/errors.ts";
 import { hashOf } from "../model/json.ts";
 import { type Gate, isWrite, type Plan, type Step, type WriteStep } from "../model/plan.ts";
@@ -25,6 +25,8 @@ export interface CardFacts {
   subjectId: string | null;
   /** The reading that a per-call decision is made on; null where the plan's own expectation stands. */
   reading: Reading<Observed> | null;
+  /** Why it is asked for by itself although the plan decided it once. */
+  risen?: Rise | null;
 }
 
 /** One concrete consequence, in words, with resolved ids; at most 78 columns, every foreign character visible. */
@@ -44,7 +46,7 @@ export function cardText(step: WriteStep, facts: CardFacts): string {
     ...(plan.ticket === null ? [] : [row("ticket", plan.ticket)]),
     ...(plan.reason === null ? [] : [row("reason", plan.reason)]),
     row("credential", step.credential),
-    row("why asked", whyAsked(step, facts.phase)),
+    row("why asked", whyAsked(step, facts)),
     row("plan", `${plan.operation_id}, ${facts.planHash.slice(7, 15)}-${facts.planHash.slice(15, 23)}`),
   ];
   return lines.flatMap(wrap).join("\n");
@@ -183,11 +185,15 @@ function requesterText(plan: Plan): string {
   return `${id} (${via}, ${verified ? "verified" : "not verified"}${claimed === null ? "" : `; claims: "${claimed}"`})`;
 }
 
-function whyAsked(step: WriteStep, phase: Phase): string {
+const UNPROVEN = "nothing shows that this provider holds here when something goes wrong";
+const ELEVATED = "the account holds an elevated role";
+
+function whyAsked(step: WriteStep, { phase, risen }: CardFacts): string {
   if (phase === "rollback") return "this gives authority back, or sends mail";
   if (step.gate === "none") return "not asked: it holds already, and nothing will be sent";
+  if (risen) return risen === "elevated" ? `${ELEVATED} by now, or its role cannot be read` : UNPROVEN;
   if (step.gate === "plan") return "decided once, with the plan";
-  if (step.unproven) return "nothing shows that this provider holds here when something goes wrong";
+  if (step.unproven) return UNPROVEN;
   switch (step.kind) {
     case "invite":
       return "it sends mail, or grants more than the least";
@@ -200,7 +206,7 @@ function whyAsked(step: WriteStep, phase: Phase): string {
     case "remove_member":
       return "data may be lost";
     default:
-      return "the account holds an elevated role";
+      return ELEVATED;
   }
 }
 
@@ -221,12 +227,18 @@ export function planCards(state: Pick<OperationState, "plan" | "planHash">): Car
   });
 }
 
-/** The cards that a decision over these steps is made on, in the order of the steps. */
+type Shown = Pick<OperationState, "plan" | "planHash" | "subjectId" | "steps" | "requests">;
+
+/**
+ * The cards that a decision over these steps is made on, in the order of the steps. What the plan decides stands on no
+ * reading. `risen`: of a step that is just being asked for; else as it was asked for before.
+ */
 export function cardsFor(
-  state: Pick<OperationState, "plan" | "planHash" | "subjectId" | "steps">,
+  state: Shown,
   phase: Phase,
   steps: readonly number[],
   readings: Readonly<Record<string, Reading<Observed>>>,
+  risen?: Rise | null,
 ): Card[] {
   return steps.map((number) => {
     const step = state.steps.find((candidate) => candidate.plan.step === number);
@@ -234,8 +246,14 @@ export function cardsFor(
     if (!shown || shown.gate === "none") throw bug(`step ${number} has no card`);
     const reading = readings[String(number)] ?? null;
     const subjectId = reading === null && phase === "apply" ? (state.plan.subject.id ?? null) : state.subjectId;
-    return { step: number, gate: shown.gate, text: cardText(shown, { ...state, phase, subjectId, reading }) };
+    const rise = reading === null || phase === "rollback" ? null : (risen ?? riseOf(state, number));
+    const text = cardText(shown, { ...state, phase, subjectId, reading, risen: rise });
+    return { step: number, gate: rise ? "call" : shown.gate, text };
   });
+}
+
+function riseOf({ requests }: Shown, step: number): Rise | null {
+  return requests.findLast((made) => made.phase === "apply" && made.steps.includes(step))?.risen ?? null;
 }
 
 function cardStep(plan: Step, phase: Phase, receipt: OperationState["steps"][number]["receipt"]): WriteStep | null {
@@ -246,13 +264,14 @@ function cardStep(plan: Step, phase: Phase, receipt: OperationState["steps"][num
 
 /** Covers the exact lines shown, so that what was on the screen is evidence. */
 export function cardHash(
-  state: Pick<OperationState, "plan" | "planHash" | "subjectId" | "steps">,
+  state: Shown,
   phase: Phase,
   steps: readonly number[],
   readings: Readonly<Record<string, Reading<Observed>>>,
+  risen?: Rise | null,
 ): string {
   return hashOf(
     "card",
-    cardsFor(state, phase, steps, readings).map((card) => card.text),
+    cardsFor(state, phase, steps, readings, risen).map((card) => card.text),
   );
 }

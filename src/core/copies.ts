@@ -13,6 +13,7 @@ export function copyState(state: OperationState): OperationState {
     boundAt: state.boundAt,
     steps: state.steps,
     decisions: state.decisions,
+    words: state.words,
     requests: state.requests,
     denied: state.denied,
     stopped: state.stopped,

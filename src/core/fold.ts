@@ -49,6 +49,7 @@ function apply(next: OperationState, entry: AnyEntry): void {
       retried(next, entry.step);
       break;
     case "step.resolved":
+      next.words = [...next.words, entry];
       inStep(next, entry.step, (step) => Object.assign(step, resolved(step, entry)));
       break;
     case "subject.bound":
@@ -56,8 +57,8 @@ function apply(next: OperationState, entry: AnyEntry): void {
       next.boundAt = entry.at;
       break;
     case "approval.requested": {
-      const { seq, at, phase, steps, readings } = entry;
-      next.requests = [...next.requests, { seq, at, phase, steps, readings, cardHash: entry.card_hash }];
+      const { seq, at, phase, steps, readings, card_hash: cardHash, risen = null } = entry;
+      next.requests = [...next.requests, { seq, at, phase, steps, readings, cardHash, risen }];
       break;
     }
     case "approval.recorded":

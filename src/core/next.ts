@@ -23,6 +23,7 @@ function asked(state: OperationState, { now, limits }: Context): Move | null {
 
 function decide(state: OperationState, context: Context): Move {
   if (state.ended !== null) return halt;
+  if (context.authority.word) return { kind: "halt", refusal: context.authority.word };
   const unsettled = state.steps.find((step) => step.apply.intent !== null && step.receipt === null);
   if (state.paused?.epoch === state.epoch || state.interrupted?.epoch === state.epoch) return rest(state, context);
   if (state.rollback) return nextUndo(state, context);

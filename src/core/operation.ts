@@ -3,7 +3,7 @@ import { shortId } from "../model/ids.ts";
 import { isWrite, type Requester, type StepKind, type SubjectKey } from "../model/plan.ts";
 import type { Receipt } from "../model/receipt.ts";
 import { type NextCommand, nextCommands } from "./advice.ts";
-import { type Authority, coverOf, decidedWithPlan, firstWrite, requestFor } from "./approval.ts";
+import { type Authority, coverOf, decidedWithPlan, requestFor } from "./approval.ts";
 import { type Blocked, blockedBy } from "./blocked.ts";
 import { actionOf, targetOf, valueText } from "./kinds.ts";
 import { currentStep, inDoubt } from "./progress.ts";
@@ -198,7 +198,7 @@ function approvalText(
 ): StepDocument["approval"] {
   if (!isWrite(step.plan) || step.plan.gate === "none") return "none";
   if (step.apply.intent?.approvals.length) return "given";
-  const reading = decidedWithPlan(step.plan, firstWrite(state))
+  const reading = decidedWithPlan(state, step.plan)
     ? null
     : (requestFor(state, step.plan.step, "apply")?.readings[String(step.plan.step)] ?? null);
   const cover = coverOf(state, step, "apply", reading, now, authority).kind;

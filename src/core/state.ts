@@ -1,4 +1,4 @@
-import type { Entry, Payload, Phase, RecordedApproval } from "../model/entry.ts";
+import type { Entry, Payload, Phase, RecordedApproval, Rise } from "../model/entry.ts";
 import type { Plan, Step } from "../model/plan.ts";
 import type { Authorship, Instant, Observed, Reading, Version } from "../model/reading.ts";
 import type { Receipt, UndoReceipt } from "../model/receipt.ts";
@@ -27,6 +27,7 @@ export interface Seen {
   /** When the read began. */
   at: Instant;
   refusal: { code: string; detail: string } | null;
+  rises: Rise | null;
 }
 
 /** One direction of one step: everything that was tried and seen for it, as far as it still matters. */
@@ -74,6 +75,7 @@ export interface ApprovalRequest {
   steps: number[];
   cardHash: string;
   readings: Record<string, Reading<Observed>>;
+  risen: Rise | null;
 }
 
 export interface Decision extends RecordedApproval {
@@ -83,6 +85,9 @@ export interface Decision extends RecordedApproval {
   /** The per-call request that it answered, if any. */
   request: ApprovalRequest | null;
 }
+
+/** What a named approver said by a signed word, as it stands in the journal. */
+export type Word = Pick<Of<"step.resolved">, "seq" | "at" | "step" | "as" | "envelope" | "approver" | "nonce">;
 
 /** The fold of an operation's entries. Nothing in it is remembered elsewhere. */
 export interface OperationState {
@@ -96,6 +101,7 @@ export interface OperationState {
   boundAt: Instant | null;
   steps: StepState[];
   decisions: Decision[];
+  words: Word[];
   requests: ApprovalRequest[];
   denied: { at: Instant; by: string; reason: string } | null;
   stopped: { seq: number; at: Instant; by: string; reason: string | null } | null;
@@ -149,6 +155,7 @@ export function begin(plan: Plan, planHash: string): OperationState {
       undone: null,
     })),
     decisions: [],
+    words: [],
     requests: [],
     denied: null,
     stopped: null,

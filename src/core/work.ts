@@ -73,7 +73,12 @@ export function observed(work: Work, entry: Of<"step.observed">): void {
     work.authorship = entry.reading;
     return;
   }
-  const seen = { reading: entry.reading, at: entry.read_at, refusal: entry.refusal ?? null };
+  const seen = {
+    reading: entry.reading,
+    at: entry.read_at,
+    refusal: entry.refusal ?? null,
+    rises: entry.rises ?? null,
+  };
   work.unreadable = entry.reading.kind === "unreadable" ? work.unreadable + 1 : 0;
   work.startedAt ??= entry.read_at;
   if (entry.purpose === "verify") work.verified = seen;

@@ -84,6 +84,8 @@ export type Payload =
       reading: Reading<Observed>;
       /** A guard that no approval lifts (last owner, own account, protected subject) refuses this write now. */
       refusal?: { code: string; detail: string };
+      /** The plan decided this write once; by now it is decided per call. */
+      rises?: Rise;
     } & OfStep &
       Reads)
   | ({ kind: "step.observed"; epoch: number; purpose: "authorship"; reading: Reading<Authorship> } & OfStep & Reads)
@@ -108,6 +110,8 @@ export type Payload =
       /** The reading that a per-call decision is made on, by step. */
       readings: Record<string, Reading<Observed>>;
       gate: Gate;
+      /** Why a step that the plan decided is asked for by itself. */
+      risen?: Rise;
     }
   | { kind: "approval.recorded"; approval: RecordedApproval }
   | { kind: "approval.denied"; by: string; reason: string }
@@ -118,6 +122,12 @@ export type Payload =
   | { kind: "op.handed_over"; to: string }
   | { kind: "lease.taken"; epoch: number; holder: Holder }
   | { kind: "policy.loaded" | "roster.loaded"; hash: string };
+
+/**
+ * Why the gate of a step has risen since its plan: the account holds an elevated role by now, or nothing shows any more
+ * that the provider holds here under faults.
+ */
+export type Rise = "elevated" | "unproven";
 
 /** When the observation began, and the reads that stood behind it, oldest first. */
 interface Reads {

@@ -4,17 +4,16 @@ import type { StateName } from "../core/status.ts";
 import type { Phase } from "../model/entry.ts";
 import { invalid, ProvisionError, refused } from "../model/errors.ts";
 import { canonical } from "../model/json.ts";
-import { isWrite } from "../model/plan.ts";
 import { envelopeOf, STATEMENT_TYPE, type Statement, statementBytes } from "../model/statement.ts";
 import { isHardware } from "../runtime/approvals/pubkey.ts";
 import { refusalError } from "../runtime/approvals/refusals.ts";
 import type { RosterEntry } from "../runtime/approvals/roster.ts";
 import { verifyApproval } from "../runtime/approvals/verify.ts";
 import { appendIfStill } from "./append.ts";
-import { approvalContext, currentPolicyHash, perCall, windowFor } from "./authority.ts";
+import { approvalContext, currentPolicyHash, isCall, onCards, windowFor } from "./context.ts";
 import type { Desk } from "./desk.ts";
 import { notNamed } from "./named.ts";
-import { type OpenedHere, openHere } from "./open.ts";
+import { type OpenedHere, openHere, openToAct } from "./open.ts";
 import { nameOf } from "./run.ts";
 import { chooseKey, type Signer } from "./signer.ts";
 
@@ -41,7 +40,7 @@ export async function askedNow(
   op: string,
   options: { steps: number[] | null; phase: Phase | null },
 ): Promise<Question> {
-  const opened = await openHere(desk, op);
+  const opened = await openToAct(desk, op);
   const pending = pendingDecisions(opened.state, desk.shell.now(), opened.authority);
   if (options.phase !== null && options.phase !== pending.phase && pending.steps.length > 0)
     throw wrongPhase(opened.id, pending.phase);
@@ -53,7 +52,7 @@ export async function askedNow(
     phase: pending.phase,
     steps,
     readings: pending.readings,
-    cards: cardsFor(opened.state, pending.phase, steps, perCall(opened.state, pending.phase, steps, pending.readings)),
+    cards: cardsFor(opened.state, pending.phase, steps, onCards(pending.readings, steps)),
   };
 }
 
@@ -119,13 +118,9 @@ export async function decide(
 }
 
 /** Calls are valid for an hour and what the plan decides for longer, so they are signed apart. */
-function byWindow({ state }: OpenedHere, { phase, steps }: Question): number[][] {
-  if (phase === "rollback") return [steps];
-  const isCall = (number: number) => {
-    const plan = state.plan.steps[number - 1];
-    return plan !== undefined && isWrite(plan) && plan.gate === "call";
-  };
-  return [steps.filter((step) => !isCall(step)), steps.filter(isCall)].filter((part) => part.length > 0);
+function byWindow({ state }: OpenedHere, { phase, steps, readings }: Question): number[][] {
+  const calls = steps.filter((step) => isCall(state, phase, step, readings));
+  return [steps.filter((step) => !calls.includes(step)), calls].filter((part) => part.length > 0);
 }
 
 async function record(desk: Desk, question: Question, steps: number[], signer: Signer, windowMs: number | null) {
@@ -137,7 +132,8 @@ async function record(desk: Desk, question: Question, steps: number[], signer: S
   const context = approvalContext(desk, opened.tenant, state, phase, {
     steps: question.steps,
     subjectId: state.subjectId,
-    cards: (asked) => cardHash(state, phase, asked, perCall(state, phase, asked, question.readings)),
+    readings: question.readings,
+    cards: (asked) => cardHash(state, phase, asked, onCards(question.readings, asked)),
   });
   const found = verifyApproval(envelope, context);
   if (!found.ok) {
@@ -183,14 +179,14 @@ function draft(
   const { opened, phase } = question;
   const { state } = opened;
   const now = desk.shell.now();
-  const { maxMs, until } = windowFor(state, phase, steps);
+  const { maxMs, until } = windowFor(state, phase, steps, onCards(question.readings, steps));
   const longest = Math.max(now + maxMs, until === null ? 0 : Date.parse(until));
   const end = windowMs === null ? longest : Math.min(longest, now + windowMs);
   return {
     ...statementHead(desk, opened, entry),
     decision: "approve",
     phase,
-    card_hash: cardHash(state, phase, steps, perCall(state, phase, steps, question.readings)),
+    card_hash: cardHash(state, phase, steps, onCards(question.readings, steps)),
     steps,
     not_before: new Date(now).toISOString(),
     not_after: new Date(end).toISOString(),

@@ -1,4 +1,4 @@
-import { isElevated } from "../core/gates.ts";
+import { gateNow, isElevated, isUnproven } from "../core/gates.ts";
 import { guardedRoles, guardStep } from "../core/guards.ts";
 import type { WriteStep } from "../model/plan.ts";
 import type { Account, CredentialClass, Session, Subject } from "../model/provider.ts";
@@ -34,7 +34,10 @@ export function guardFor({ catalog, provider, resolved }: TenantDesk, { plan }: 
       heldRole: heldRole !== null && isElevated(catalog, heldRole) ? heldRole : null,
       holders: roles.length === 0 ? null : await reader.holders(roles),
     });
-    return refusal && { code: refusal.code, detail: refusal.message };
+    if (refusal) return { code: refusal.code, detail: refusal.message };
+    const stakes = { catalog, heldRole, unproven: provider.unproven ?? [] };
+    if (step.gate !== "plan" || gateNow(step, stakes) === "plan") return null;
+    return { rises: isUnproven(step, stakes) ? "unproven" : "elevated" };
   };
 }
 
@@ -49,10 +52,15 @@ async function selfOf(
   return self;
 }
 
-/** The role that the step could take away: named by the step itself, or read where an account loses everything. */
+/**
+ * The role that the account holds, where the step could take it away or is decided by it: named by the step itself, or
+ * read. Nobody holds one before there is an account, and what only takes away is decided with the plan, whoever it is.
+ */
 async function roleAtStake(step: WriteStep, subject: Subject, reader: Session): Promise<string | null> {
   if (step.kind === "set_role") return step.expects.role;
-  if (step.kind !== "suspend_account" && step.kind !== "remove_member" && step.kind !== "delete_account") return null;
+  if (step.kind === "invite" || step.kind === "create_account" || step.kind === "cancel_invitation") return null;
+  const losesAll = ["suspend_account", "remove_member", "delete_account"].includes(step.kind);
+  if (!losesAll && (step.gate !== "plan" || step.direction === "reduce")) return null;
   const role = { ...step, kind: "set_role" as const, role: "", expects: { role: "" } };
   const reading = await reader.action("set_role")?.observe(role, subject);
   // A role that cannot be read may be the last owner's; an unknown one counts as elevated.

@@ -1,4 +1,4 @@
-import type { Authority } from "../core/approval.ts";
+import { type Authority, refusalAsError } from "../core/approval.ts";
 import { fold } from "../core/fold.ts";
 import { planHash } from "../core/hashes.ts";
 import { type AnyEntry, begin, type OperationState } from "../core/state.ts";
@@ -86,4 +86,11 @@ export async function openHere(desk: Desk, name: string): Promise<OpenedHere> {
     throw invalid("provider_changed", message, [], "Plan again.");
   }
   return { ...opened, tenant, authority: authorityFor(desk, tenant, opened.state) };
+}
+
+/** The same, to act on it: not where it rests on a word that does not verify. */
+export async function openToAct(desk: Desk, name: string): Promise<OpenedHere> {
+  const opened = await openHere(desk, name);
+  if (opened.authority.word) throw refusalAsError(opened.authority.word);
+  return opened;
 }

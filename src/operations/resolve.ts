@@ -2,17 +2,13 @@ import { refusalAsError } from "../core/approval.ts";
 import type { OperationDocument } from "../core/operation.ts";
 import { type Resolution, resolveCard, resolveCardHash, unresolvable } from "../core/resolve.ts";
 import { envelopeOf, type Statement, statementBytes } from "../model/statement.ts";
-import { refusalError } from "../runtime/approvals/refusals.ts";
-import { verifyApproval } from "../runtime/approvals/verify.ts";
 import { appendIfStill } from "./append.ts";
 import { statementHead } from "./approve.ts";
-import { approvalContext } from "./authority.ts";
 import type { Desk } from "./desk.ts";
-import { type OpenedHere, openHere } from "./open.ts";
+import { type OpenedHere, openToAct } from "./open.ts";
 import { chooseKey } from "./signer.ts";
 import { statusOf } from "./status.ts";
-
-const HOUR = 3_600_000;
+import { verifyWord, WORD_MS } from "./words.ts";
 
 export interface Word {
   opened: OpenedHere;
@@ -23,7 +19,7 @@ export interface Word {
 
 /** What somebody is about to put their name to. Exit 13 where nothing about this step is open. */
 export async function wordAbout(desk: Desk, op: string, step: number, as: Resolution): Promise<Word> {
-  const opened = await openHere(desk, op);
+  const opened = await openToAct(desk, op);
   const refusal = unresolvable(opened.state, step, as);
   if (refusal) throw refusalAsError(refusal);
   return { opened, step, as, card: resolveCard(opened.state, step, as) };
@@ -48,31 +44,24 @@ export async function giveWord(
     card_hash: card,
     steps: [step],
     not_before: new Date(now).toISOString(),
-    not_after: new Date(now + HOUR).toISOString(),
+    not_after: new Date(now + WORD_MS).toISOString(),
   };
   const bytes = statementBytes(statement);
   const envelope = envelopeOf(bytes, await signer.sign(bytes));
-  const context = approvalContext(desk, opened.tenant, state, phase, {
-    steps: [step],
-    subjectId: state.subjectId,
-    cards: () => card,
-  });
-  const found = verifyApproval(envelope, {
-    ...context,
-    decision: `resolve:${as}`,
-    window: () => ({ maxMs: HOUR, until: null }),
-  });
-  if (!found.ok) {
+  const said = { step, as, envelope, approver: signer.entry.principal, nonce: statement.nonce };
+  const found = verifyWord(desk, opened.tenant, state, { ...said, at: statement.not_before });
+  if (found) {
     desk
       .journal()
       .append(opened.id, [
         { kind: "approval.refused", code: found.code, by: signer.entry.principal, detail: found.message },
       ]);
-    throw refusalError(found);
+    throw refusalAsError(found);
   }
-  const { approver, nonce } = found.approval;
-  const entry = { kind: "step.resolved", step, as, envelope, approver, nonce } as const;
-  await appendIfStill(desk, opened.id, [entry], (now) => unresolvable(now.state, step, as) === null);
+  // What was on the card is what the word is about; where that changed meanwhile, it was said of something else.
+  const same = ({ state: now }: OpenedHere) =>
+    unresolvable(now, step, as) === null && resolveCardHash(now, step, as) === card;
+  await appendIfStill(desk, opened.id, [{ kind: "step.resolved", ...said }], same);
   const document = await statusOf(desk, opened.id);
   desk.journal().setState(opened.id, document.state);
   return document;

@@ -2,14 +2,14 @@ import { settledUndo } from "../core/resolved.ts";
 import { ProvisionError } from "../model/errors.ts";
 import { appendIfStill } from "./append.ts";
 import type { Desk } from "./desk.ts";
-import { type OpenedHere, openHere } from "./open.ts";
+import { type OpenedHere, openToAct } from "./open.ts";
 import { requesterOf } from "./requester.ts";
 
 const RETRIED = ["denied", "rejected", "conflict", "no_effect"];
 
 /** A person opens a new try of a step; it is asked for again. */
 export async function retryStep(desk: Desk, op: string, number: number): Promise<void> {
-  const opened = await openHere(desk, op);
+  const opened = await openToAct(desk, op);
   const { id, state } = opened;
   if (!retryable(opened, number)) {
     const step = state.steps.find((one) => one.plan.step === number);

@@ -6,7 +6,7 @@ import { compensations } from "../core/undo.ts";
 import type { Payload } from "../model/entry.ts";
 import { invalid } from "../model/errors.ts";
 import type { Desk } from "./desk.ts";
-import { type OpenedHere, openHere } from "./open.ts";
+import { type OpenedHere, openToAct } from "./open.ts";
 import { nameOf, type Ran, underLease } from "./run.ts";
 
 export interface RollbackPreview {
@@ -22,7 +22,7 @@ export async function rollbackOperation(
   op: string,
   options: { toStep: number; waitMs: number | null },
 ): Promise<Ran> {
-  const opened = await openHere(desk, op);
+  const opened = await openToAct(desk, op);
   const { state } = opened;
   if (options.toStep < 0 || options.toStep > state.steps.length)
     throw invalid("unknown_step", `There is no step ${options.toStep} to keep; the plan has ${state.steps.length}.`, [
@@ -54,7 +54,7 @@ function begins({ state }: OpenedHere, toStep: number): Payload[] {
 
 /** What a rollback would do and ask, from the journal alone. */
 export async function previewRollback(desk: Desk, op: string, toStep: number): Promise<RollbackPreview> {
-  const { state, authority, id } = await openHere(desk, op);
+  const { state, authority, id } = await openToAct(desk, op);
   const seen = { ...state, rollback: { seq: state.seq, toStep, why: null } };
   const { steps, readings } = pendingDecisions(seen, desk.shell.now(), authority);
   return {

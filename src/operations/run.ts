@@ -13,7 +13,7 @@ import { livenessOf, thisProcess } from "../runtime/process.ts";
 import { memoAuthority } from "./authority.ts";
 import type { Desk, TenantDesk } from "./desk.ts";
 import { classFor, guardFor } from "./guarding.ts";
-import { type OpenedHere, openHere, openOperation } from "./open.ts";
+import { type OpenedHere, openOperation, openToAct } from "./open.ts";
 import { progressOf } from "./progress.ts";
 import { openSessions, type Sessions } from "./sessions.ts";
 import { holderOf } from "./status.ts";
@@ -42,7 +42,7 @@ const AT_REST: readonly StateName[] = [
 
 /** Carries out an operation, or goes on where the journal stands. */
 export async function runOperation(desk: Desk, op: string, options: { waitMs: number | null }): Promise<Ran> {
-  const opened = await openHere(desk, op);
+  const opened = await openToAct(desk, op);
   const name = nameOf(desk, opened);
   const rest = atRest(desk, opened, name);
   return rest

@@ -1,7 +1,7 @@
 import { type Proof, standing, undoStep } from "../core/kinds.ts";
 import { instant, type Move } from "../core/move.ts";
 import type { OperationState, StepState } from "../core/state.ts";
-import type { Payload } from "../model/entry.ts";
+import type { Payload, Rise } from "../model/entry.ts";
 import { bug, ProvisionError } from "../model/errors.ts";
 import { isWrite, type Step, type WriteStep } from "../model/plan.ts";
 import type { Action, CredentialClass, Session, Subject } from "../model/provider.ts";
@@ -9,12 +9,9 @@ import type { Observed, Reading } from "../model/reading.ts";
 import type { Reply, Transport } from "../model/reply.ts";
 import type { Hands } from "./execute.ts";
 
-/** Why a write is refused whatever was approved; null where nothing speaks against it. */
-export type Guard = (
-  step: WriteStep,
-  subject: Subject,
-  session: Session,
-) => Promise<{ code: string; detail: string } | null>;
+/** Why a write is refused whatever was approved, or is decided by itself by now; null where nothing speaks against it. */
+export type Verdict = { code: string; detail: string } | { rises: Rise } | null;
+export type Guard = (step: WriteStep, subject: Subject, session: Session) => Promise<Verdict>;
 
 export interface Reach {
   /** A session of the tenant under one credential class, and every wire attempt that it makes, as it is made. */
@@ -88,8 +85,10 @@ async function observe(
     return { ...head, purpose: "authorship", reading: await action.authorship(step, subject, work.intent.key) };
   }
   const reading = await action.observe(step, subject);
-  const refusal =
+  const verdict =
     move.purpose === "before" && isWrite(step) ? await beforeWrite(reach, state, step, reading, subject) : null;
+  if (verdict && "rises" in verdict) return { ...head, purpose: move.purpose, reading, rises: verdict.rises };
+  const refusal = verdict;
   // Whether this would touch the credential's own account is not known: that is a failed read, and no rule's word.
   if (refusal?.code === "own_account_unreadable")
     return {
@@ -107,7 +106,7 @@ async function beforeWrite(
   step: WriteStep,
   reading: Reading<Observed>,
   subject: Subject,
-) {
+): Promise<Verdict> {
   if (reading.kind === "unreadable" || step.gate === "none") return null;
   if (standing(step, reading as Proof, state.plan.preconditions.account_absent === true) !== "expected") return null;
   const credential = reach.classFor(step);

@@ -7,7 +7,7 @@ import type { Envelope, RecordedApproval } from "../../src/model/entry.ts";
 import { ProvisionError } from "../../src/model/errors.ts";
 import { canonical } from "../../src/model/json.ts";
 import { envelopeOf, parseStatement, signedBytes } from "../../src/model/statement.ts";
-import { approvalContext, perCall } from "../../src/operations/authority.ts";
+import { approvalContext, onCards } from "../../src/operations/context.ts";
 import { openDesk as openProduct } from "../../src/operations/desk.ts";
 import { openHere } from "../../src/operations/open.ts";
 import type { Shell } from "../../src/operations/shell.ts";
@@ -64,7 +64,8 @@ async function recorded(op: string): Promise<Recorded> {
   const context = approvalContext(product, tenant, state, "apply", {
     steps: approval.steps,
     subjectId: approval.subject_id,
-    cards: (steps) => cardHash(state, "apply", steps, perCall(state, "apply", steps, readings)),
+    readings,
+    cards: (steps) => cardHash(state, "apply", steps, onCards(readings, steps)),
   });
   const { origin, rootAt } = context.journal;
   const roots = new Map(Array.from({ length: 200 }, (_, size) => [size, rootAt(size)]));

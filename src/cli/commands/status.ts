@@ -1,3 +1,4 @@
+import { refusalAsError } from "../../core/approval.ts";
 import { FINISHED, STATES } from "../../core/status.ts";
 import type { ExitCode } from "../../model/errors.ts";
 import { type AttemptLine, attemptsOf } from "../../operations/attempts.ts";
@@ -7,7 +8,7 @@ import { openHere } from "../../operations/open.ts";
 import { type Compared, refresh } from "../../operations/refresh.ts";
 import { documentOf } from "../../operations/status.ts";
 import type { CommandModule } from "../context.ts";
-import type { Out } from "../out.ts";
+import { errorDocument, errorText, type Out } from "../out.ts";
 import { statusNotes, statusTable } from "../views/status.ts";
 import { columns } from "../views/table.ts";
 
@@ -38,7 +39,12 @@ export const define: CommandModule["define"] = (command, action) => {
           const document = documentOf(desk, opened);
           const compared = options.refresh === true ? await refresh(desk, opened) : null;
           const attempts = options.attempts === true ? attemptsOf(desk, opened.id) : null;
-          const more = { ...(compared && { refreshed: compared }), ...(attempts && { attempts }) };
+          const error = opened.authority.word ? refusalAsError(opened.authority.word) : null;
+          const more = {
+            ...(compared && { refreshed: compared }),
+            ...(attempts && { attempts }),
+            ...(error && { error: errorDocument(error) }),
+          };
           out.answer({ ...document, ...more }, () =>
             [
               ...(compared ? [comparedTable(compared), ""] : []),
@@ -47,6 +53,8 @@ export const define: CommandModule["define"] = (command, action) => {
             ].join("\n"),
           );
           if (!out.json) out.say(statusNotes(document));
+          if (error && !out.json) out.say(`\n${errorText(error)}`);
+          if (error) return error.exit;
           const exit = compared ? exitOf(compared) : 0;
           return exit === 0 && options.exitCode === true ? STATES[document.state] : exit;
         } finally {
