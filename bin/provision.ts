@@ -9,9 +9,13 @@ const { version } = JSON.parse(
   ),
 );
 
-// A reader that closes the pipe early has seen enough.
+// A reader that closes the pipe early has seen enough, and a terminal can be gone. Neither ends what is under way: a
+// request may be in the air. Words that could not be written otherwise (a full disk) make a good end a bad one.
+let unwritten = false;
 for (const stream of [process.stdout, process.stderr])
-  stream.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
+  stream.on("error", (error: NodeJS.ErrnoException) => {
+    unwritten ||= error.code !== "EPIPE" && error.code !== "EIO";
+  });
 
 const exit = await main(process.argv.slice(2), {
   provider: async (name) => {
@@ -27,4 +31,4 @@ const exit = await main(process.argv.slice(2), {
 });
 
 // What was written leaves before the process does, also through a pipe.
-process.stdout.write("", () => process.stderr.write("", () => process.exit(exit)));
+process.stdout.write("", () => process.stderr.write("", () => process.exit(exit === 0 && unwritten ? 1 : exit)));

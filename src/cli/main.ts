@@ -21,11 +21,11 @@ export async function main(argv: readonly string[], door: Door): Promise<ExitCod
   const wanted = namedCommand(argv);
   let exit: ExitCode = 0;
   const program = programFor(door);
-  const signals = listenForSignals(wanted !== undefined && UNHURRIED.includes(wanted));
-  const plain = openOut(door.streams, {
-    json: argv.includes("--json"),
-    quiet: false,
-    verbose: argv.includes("--verbose"),
+  const once = onlyOnce();
+  const asked = { json: argv.includes("--json"), quiet: false, verbose: argv.includes("--verbose") };
+  const plain = openOut(door.streams, asked, once);
+  const signals = listenForSignals(wanted !== undefined && UNHURRIED.includes(wanted), (name) => {
+    failed(interruptedBy(name, wanted), plain, door);
   });
   try {
     for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
@@ -35,11 +35,9 @@ export async function main(argv: readonly string[], door: Door): Promise<ExitCod
       const module: CommandModule = await load();
       module.define(command, (run) => async (...args) => {
         const globals = command.optsWithGlobals<Globals>();
-        const out = openOut(door.streams, {
-          json: globals.json === true,
-          quiet: globals.quiet === true,
-          verbose: globals.verbose === true,
-        });
+        const { json, quiet, verbose } = globals;
+        const wishes = { json: json === true, quiet: quiet === true, verbose: verbose === true };
+        const out = openOut(door.streams, wishes, once);
         const shell = shellFor(door, { dir: globals.C, config: globals.config }, signals, out);
         const leaf = args.at(-1) as Command;
         exit = await run({ out, shell, door, signals, interactive: isInteractive() }, leaf.opts(), leaf.args);
@@ -55,6 +53,21 @@ export async function main(argv: readonly string[], door: Door): Promise<ExitCod
   } catch (thrown) {
     return failed(thrown, plain, door);
   }
+}
+
+/** True the first time: a process gives one answer, also where a signal gives it. */
+function onlyOnce(): () => boolean {
+  let answered = false;
+  return () => {
+    const first = !answered;
+    answered = true;
+    return first;
+  };
+}
+
+function interruptedBy(name: string, command = ""): ProvisionError {
+  const message = `${["provision", command].join(" ").trim()} was ended by ${name} before it had its answer.`;
+  return new ProvisionError("interrupted", 130, message, { hint: "Run it again." });
 }
 
 function failed(thrown: unknown, out: Out, door: Door): ExitCode {

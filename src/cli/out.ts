@@ -19,10 +19,16 @@ export interface Streams {
   stderr: NodeJS.WritableStream;
 }
 
-export function openOut(streams: Streams, options: { json: boolean; quiet: boolean; verbose: boolean }): Out {
+/** `mayAnswer` says whether the one answer of this process is still to be given, and is asked once for each. */
+export function openOut(
+  streams: Streams,
+  options: { json: boolean; quiet: boolean; verbose: boolean },
+  mayAnswer: () => boolean = () => true,
+): Out {
   return {
     json: options.json,
     answer(document, text) {
+      if (!mayAnswer()) return;
       const shown = options.json ? JSON.stringify(document, null, 2) : visible(text());
       if (shown !== "") streams.stdout.write(shown.endsWith("\n") ? shown : `${shown}\n`);
     },

@@ -4,8 +4,11 @@ import type { Shell } from "../operations/shell.ts";
 import type { Door, Signals } from "./context.ts";
 import type { Out } from "./out.ts";
 
-/** Where a command is `unhurried`, the first signal lets the request in the air be settled; a second one leaves at once. */
-export function listenForSignals(unhurried: boolean): Signals {
+/**
+ * Where a command is `unhurried`, the first signal lets the request in the air be settled; a second one leaves at once.
+ * Any other is left at the first one, after its `farewell`. Never with 0.
+ */
+export function listenForSignals(unhurried: boolean, farewell: (name: string) => void): Signals {
   const wakers = new Set<() => void>();
   const signals: Signals = {
     interrupted: false,
@@ -16,6 +19,7 @@ export function listenForSignals(unhurried: boolean): Signals {
   };
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.on(name, () => {
+      if (!signals.interrupted && !unhurried) farewell(name);
       if (signals.interrupted || !unhurried) process.exit(130);
       signals.interrupted = true;
       for (const wake of wakers) wake();
@@ -43,7 +47,8 @@ export function shellFor(
     sleep: (ms) => sleep(ms, signals),
     interrupted: () => signals.interrupted,
     progress(event) {
-      if (event.kind === "wait") out.say(`      waiting ${event.seconds} s (${event.why})`);
+      if (event.kind === "unrecorded") out.show(event.text);
+      else if (event.kind === "wait") out.say(`      waiting ${event.seconds} s (${event.why})`);
       else
         out.say(
           `${String(event.step).padEnd(4)}  ${[event.action, event.target].filter(Boolean).join(" ").padEnd(27)}${event.word}${event.detail === null ? "" : `: ${event.detail}`}`,
@@ -55,7 +60,8 @@ export function shellFor(
 function sleep(ms: number, signals: Signals): Promise<void> {
   if (signals.interrupted) return Promise.resolve();
   return new Promise((done) => {
-    const timer = setTimeout(end, ms);
+    // A longer one would be over at once (Node.js, setTimeout); whoever sleeps looks at the clock again anyway.
+    const timer = setTimeout(end, Math.min(ms, 2_147_483_647));
     const forget = signals.onInterrupt(end);
     function end() {
       clearTimeout(timer);

@@ -25,6 +25,8 @@ export interface CardFacts {
   subjectId: string | null;
   /** The reading that a per-call decision is made on; null where the plan's own expectation stands. */
   reading: Reading<Observed> | null;
+  /** False for a plan that is only shown, and has no id that could be named. */
+  stored?: boolean;
   /** Why it is asked for by itself although the plan decided it once. */
   risen?: Rise | null;
 }
@@ -45,12 +47,17 @@ export function cardText(step: WriteStep, facts: CardFacts): string {
     row("asked by", requesterText(plan)),
     ...(plan.ticket === null ? [] : [row("ticket", plan.ticket)]),
     ...(plan.reason === null ? [] : [row("reason", plan.reason)]),
-    row("credential", step.credential),
+    row("credential", CREDENTIAL[step.credential]),
     row("why asked", whyAsked(step, facts)),
-    row("plan", `${plan.operation_id}, ${facts.planHash.slice(7, 15)}-${facts.planHash.slice(15, 23)}`),
+    row(
+      "plan",
+      `${facts.stored === false ? "stored nowhere" : plan.operation_id}, ${facts.planHash.slice(7, 15)}-${facts.planHash.slice(15, 23)}`,
+    ),
   ];
   return lines.flatMap(wrap).join("\n");
 }
+
+const CREDENTIAL = { ordinary: "ordinary", privileged: "privileged, or ordinary where the tenant has no other" };
 
 function row(label: string, text: string): string {
   return `  ${label.padEnd(LABEL)}${text}`;
@@ -216,9 +223,16 @@ function wrap(line: string): string[] {
 }
 
 /** A card a step, as the plan stands: also for steps that are decided later, and for those that never ask. */
-export function planCards(state: Pick<OperationState, "plan" | "planHash">): Card[] {
+export function planCards(state: Pick<OperationState, "plan" | "planHash">, stored = true): Card[] {
   const { plan, planHash } = state;
-  const facts: CardFacts = { plan, planHash, phase: "apply", subjectId: plan.subject.id ?? null, reading: null };
+  const facts: CardFacts = {
+    plan,
+    planHash,
+    phase: "apply",
+    subjectId: plan.subject.id ?? null,
+    reading: null,
+    stored,
+  };
   return plan.steps.map((step) => {
     if (isWrite(step)) return { step: step.step, gate: step.gate, text: cardText(step, facts) };
     const after = step.on_deadline === "cancel" ? "cancelled if it is still open" : "left open";

@@ -34,6 +34,7 @@ export function copyStep(step: StepState): StepState {
     receipt: step.receipt,
     receiptEpoch: step.receiptEpoch,
     receiptAt: step.receiptAt,
+    reopened: step.reopened,
     undone: step.undone,
   };
 }

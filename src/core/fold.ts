@@ -4,7 +4,7 @@ import { copyState, copyStep } from "./copies.ts";
 import { beginRollback, retried, spend } from "./reopen.ts";
 import { resolved } from "./resolved.ts";
 import { type AnyEntry, type Decision, hasIntent, type Of, type OperationState, type Work } from "./state.ts";
-import { answered, closed, inStep, inWork, observed, requested, stale } from "./work.ts";
+import { answered, closed, inStep, inWork, noLater, observed, requested, stale } from "./work.ts";
 
 /** One entry more. Total: an entry that changes nothing leaves the state as it was, but for its sequence. */
 export function fold(state: OperationState, entry: AnyEntry): OperationState {
@@ -103,10 +103,15 @@ function newRun(next: OperationState, entry: Of<"lease.taken">): void {
     const copy = copyStep(step);
     copy.apply = stale(step.apply, entry.at);
     copy.undo = stale(step.undo, entry.at);
-    if (reopens(step.receipt, step.apply)) copy.receipt = null;
+    if (step.receiptAt !== null) copy.receiptAt = noLater(step.receiptAt, entry.at);
+    if (reopens(step.receipt, step.apply)) {
+      copy.reopened = step.receipt;
+      copy.receipt = null;
+    }
     if (step.undone?.result === "unknown") copy.undone = null;
     return copy;
   });
+  if (next.boundAt !== null) next.boundAt = noLater(next.boundAt, entry.at);
   next.epoch = entry.epoch;
   next.paused = null;
   next.interrupted = null;
@@ -125,6 +130,7 @@ function own(next: OperationState, version: string): void {
 function receipt(next: OperationState, entry: Of<"step.receipt">): void {
   inStep(next, entry.step, (step) => {
     step.receipt = entry.receipt;
+    step.reopened = null;
     step.receiptEpoch = next.epoch;
     step.receiptAt = entry.at;
   });

@@ -1,7 +1,7 @@
 import type { Payload, Phase, Purpose } from "../model/entry.ts";
 import type { Instant, Observed, Reading } from "../model/reading.ts";
 import type { Authority, Refusal } from "./approval.ts";
-import { type Limits, pollDelay } from "./pace.ts";
+import { backoff, type Limits, pollDelay } from "./pace.ts";
 import type { Seen, Work } from "./state.ts";
 
 /** What the executor does next. Only `record` writes to the journal by itself; the loop appends what the others bring. */
@@ -59,7 +59,10 @@ export function isFresh(seen: Seen | null, context: Context): seen is Seen {
   return seen !== null && context.now - Date.parse(seen.at) <= context.limits.requestMs;
 }
 
-/** A failed read is tried again a few times; then the run pauses, since nothing is in doubt. */
+/**
+ * A failed read is tried again a few times, no sooner than the service asked; then the run pauses, since nothing is in
+ * doubt. With a credential that is dead no further read can be better.
+ */
 export function readAgain(
   work: Work,
   seen: Seen,
@@ -69,7 +72,25 @@ export function readAgain(
   purpose: "before" | "verify",
 ): Move {
   const reason = seen.reading.kind === "unreadable" ? `${seen.reading.reason}: ${seen.reading.detail}` : "";
-  if (work.unreadable >= context.limits.reads) return pausedEntry(`the tenant cannot be read (${reason})`, null);
-  const until = Date.parse(seen.at) + pollDelay(work.unreadable, context.limits.requestMs);
+  const until = rereadAt(work, seen, context);
+  if (until === null) return pausedEntry(`the tenant cannot be read (${reason})`, toldBy(seen));
   return context.now < until ? { kind: "wait", until, why: "backoff" } : { kind: "observe", step, phase, purpose };
+}
+
+/** When a failed read may be made again; null where this run does not make it again. */
+export function rereadAt(work: Work, seen: Seen, { now, limits }: { now: number; limits: Limits }): number | null {
+  const { reading } = seen;
+  if (reading.kind !== "unreadable" || reading.reason === "unauthenticated") return null;
+  const n = work.unreadable;
+  const told = toldBy(seen);
+  const pause = reading.reason === "throttled" ? backoff(Math.max(1, n), limits) : pollDelay(n, limits.requestMs);
+  const at = told ?? Date.parse(seen.at) + pause;
+  const begun = work.startedAt === null ? now : Date.parse(work.startedAt);
+  const tooLong = told !== null && (told - now > limits.retryAfterMs || told - begun > limits.elapsedMs);
+  return n >= limits.reads || tooLong ? null : at;
+}
+
+/** The time that the service named with a failed read; null where it named none. */
+export function toldBy({ reading }: Seen): number | null {
+  return reading.kind === "unreadable" && reading.until !== undefined ? Date.parse(reading.until) : null;
 }

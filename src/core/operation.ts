@@ -5,6 +5,7 @@ import type { Receipt } from "../model/receipt.ts";
 import { type NextCommand, nextCommands } from "./advice.ts";
 import { type Authority, coverOf, decidedWithPlan, requestFor } from "./approval.ts";
 import { type Blocked, blockedBy } from "./blocked.ts";
+import { hasNow } from "./holdings.ts";
 import { actionOf, targetOf, valueText } from "./kinds.ts";
 import { currentStep, inDoubt } from "./progress.ts";
 import { type CompensationLine, compensationLines, type ResidualEffect, residualEffects } from "./residue.ts";
@@ -41,6 +42,10 @@ export interface OperationDocument {
   residual_effects: ResidualEffect[];
   approvals: { approval_id: string; approver: string; phase: string; steps: number[]; not_after: string }[];
   in_flight: { step: number; phase: string; action: string; since: string; holder: Holder | null } | null;
+  stopped: { by: string; at: string; reason: string | null } | null;
+  denied: { by: string; at: string; reason: string } | null;
+  /** What reads showed last of what this operation is about, in words; what was taken back is left out. */
+  has_now: string[];
   blocked: Blocked | null;
   next: NextCommand[];
 }
@@ -74,8 +79,11 @@ export function operationDocument(
       not_after,
     })),
     in_flight: inFlight(state, holder),
+    stopped: state.stopped && { by: state.stopped.by, at: state.stopped.at, reason: state.stopped.reason },
+    denied: state.denied,
+    has_now: hasNow(state),
     blocked: blockedBy(state, name, authority),
-    next: nextCommands(shortId(state.plan.operation_id), state, name),
+    next: nextCommands(shortId(state.plan.operation_id), state, name, { now, authority }),
   };
 }
 
@@ -140,8 +148,9 @@ export function resultText(state: OperationState, step: StepState, live: boolean
 
 /** What became of the invitation, as the wait found it; null while it is open. */
 function cameOf(state: OperationState): string | null {
-  const waited = state.steps.find((step) => step.plan.kind === "wait_for_acceptance")?.receipt?.result;
-  if (waited === "observed") return "accepted";
+  const receipt = state.steps.find((step) => step.plan.kind === "wait_for_acceptance")?.receipt;
+  const waited = receipt?.result;
+  if (waited === "observed" || receipt?.code === "other_redeemer") return "accepted";
   return waited === "declined" || waited === "expired" || waited === "cancelled" ? waited : null;
 }
 

@@ -7,6 +7,8 @@ import { inStep } from "./work.ts";
 export function beginRollback(next: OperationState, entry: Of<"op.state">): void {
   const again: number[] = [];
   next.steps = next.steps.map((step) => {
+    // Nothing goes forward any more, so what was found stays found.
+    if (step.receipt === null && step.reopened?.result === "conflict") return { ...step, receipt: step.reopened };
     if (step.undone === null || settledUndo(step.undone.result) || step.undone.result === "unknown") return step;
     again.push(step.plan.step);
     return { ...step, undone: null, undo: freshTry(step.undo.try + 1) };
@@ -29,6 +31,7 @@ export function retried(next: OperationState, number: number): void {
       step.apply = freshTry(step.apply.try + 1);
       step.undo = freshTry(step.undo.try + 1);
       step.receipt = null;
+      step.reopened = null;
       step.undone = null;
     });
   spend(next, reopened, () => true);

@@ -28,16 +28,24 @@ export function resolved(step: StepState, entry: Resolved): StepState {
     case "not-ours":
       return presumed ? { ...step, receipt: { ...presumed, ...FOREIGN } } : step;
     case "left":
-      return receipt?.ours && !settledUndo(step.undone?.result ?? "") ? { ...step, undone: leftBy(entry) } : step;
+      return receipt?.ours && !settledUndo(step.undone?.result ?? "") ? { ...step, undone: leftBy(step, entry) } : step;
     default:
       entry.as satisfies never;
       throw bug("a resolution of unknown kind");
   }
 }
 
-function leftBy(entry: Resolved) {
-  const none = { before: null, after: null, code: null, status: null, provider_request_id: null };
-  return { ...none, result: "left" as const, detail: `left by the word of ${entry.approver}`, at: entry.at };
+function leftBy({ undone }: StepState, entry: Resolved) {
+  const { before = null, after = null } = undone ?? {};
+  const none = { code: null, status: null, provider_request_id: null };
+  return {
+    ...none,
+    before,
+    after,
+    result: "left" as const,
+    detail: `left by the word of ${entry.approver}`,
+    at: entry.at,
+  };
 }
 
 /** A named approver's word that the change happened: what the plan wanted is taken as what is there. */

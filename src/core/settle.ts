@@ -2,6 +2,7 @@ import type { Attribution } from "../model/receipt.ts";
 import type { Reply } from "../model/reply.ts";
 import type { Resend } from "./approval.ts";
 import type { Standing } from "./kinds.ts";
+import { rereadAt, toldBy } from "./move.ts";
 import { backoff, type Limits, pollDelay, settleWindow } from "./pace.ts";
 import { type Attempt, isOpen, type Seen, type Work } from "./state.ts";
 
@@ -37,12 +38,10 @@ export interface Settling {
   resend: Resend;
 }
 
-type Settled = Reply | { kind: "lost"; detail: string };
-
 /** The reply table: reply × what reads show → what to do. The newest reply decides, in the light of those before it. */
 export function judge(s: Settling): Judgement {
   const { work } = s;
-  const reply: Settled = isOpen(work)
+  const reply: Reply = isOpen(work)
     ? { kind: "lost", detail: "the process ended before an answer was recorded" }
     : (live(work).at(-1)?.reply ?? { kind: "lost", detail: "no attempt is recorded" });
   if (is401(reply) && unrefreshed(s) && s.resend === "allowed") return { do: "send", same: mayHaveApplied(s) };
@@ -78,7 +77,7 @@ function isLost(s: Settling): boolean {
   return isOpen(s.work) || live(s.work).some(({ reply }) => reply.kind === "lost");
 }
 
-function wanted(s: Settling, reply: Settled): Judgement {
+function wanted(s: Settling, reply: Reply): Judgement {
   const accepted = live(s.work).flatMap(({ reply }) => (reply.kind === "accepted" ? [reply] : []));
   const done = conclude("done", "proven", "accepted", "accepted, and a read shows it");
   if (accepted.some((each) => !each.asynchronous)) return done;
@@ -104,27 +103,27 @@ function settledNow(s: Settling, then: Judgement): Judgement {
   return (seen && proven(s, seen)) ?? then;
 }
 
-function unreadable(s: Settling, reply: Settled): Judgement {
+function unreadable(s: Settling, reply: Reply): Judgement {
   const last = s.work.seen.at(-1) as Seen;
-  if (s.work.unreadable < s.limits.reads && withinTime(s))
-    return after(s, Date.parse(last.at) + pollDelay(s.work.unreadable, s.limits.requestMs));
+  const again = withinTime(s) ? rereadAt(s.work, last, s) : null;
+  if (again !== null) return after(s, again);
   const reason = last.reading.kind === "unreadable" ? `${last.reading.reason}: ${last.reading.detail}` : "";
   if (!mayHaveApplied(s) && (reply.kind === "not_sent" || reply.kind === "throttled" || is401(reply)))
     return {
       do: "pause",
       code: "unreadable",
       detail: `nothing was changed, and the tenant cannot be read (${reason})`,
-      until: null,
+      until: toldBy(last),
     };
   return conclude("unknown", null, "unreadable", `it may have happened, and no read settles it (${reason})`);
 }
 
-function notWanted(s: Settling, reply: Settled, seen: Seen, standing: Standing): Judgement {
+function notWanted(s: Settling, reply: Reply, seen: Seen, standing: Standing): Judgement {
   switch (reply.kind) {
     case "accepted":
       return afterAccepted(s, reply, seen, standing);
     case "lost":
-      return afterLost(s, seen, standing);
+      return afterLost(s, seen, standing, reply.retryAt === undefined ? null : Date.parse(reply.retryAt));
     case "not_sent":
       if (standing === "other") return otherValue(s, seen);
       return resend(s, "not_sent", `nothing reached the service (${reply.detail})`, null);
@@ -176,11 +175,11 @@ function afterAccepted(
   return conclude("no_effect", null, "no_effect", "accepted, and complete reads show nothing of it");
 }
 
-function afterLost(s: Settling, seen: Seen, standing: Standing): Judgement {
+function afterLost(s: Settling, seen: Seen, standing: Standing, told: number | null): Judgement {
   if (standing === "other" || moved(s, seen)) return otherValue(s, seen);
   const detail = "the answer was lost, and complete reads show that nothing happened";
-  if (s.keys && s.resend === "allowed" && withinBudget(s)) return resend(s, "lost", detail, null);
-  return proven(s, seen) ?? resend(s, "lost", detail, null);
+  if (s.keys && s.resend === "allowed" && withinBudget(s)) return resend(s, "lost", detail, told);
+  return proven(s, seen) ?? resend(s, "lost", detail, told);
 }
 
 /** It reads as before, in another version: somebody decided since, perhaps against a change of ours. */
@@ -262,7 +261,7 @@ function withinTime(s: Settling): boolean {
   return s.work.startedAt === null || s.now - Date.parse(s.work.startedAt) < s.limits.elapsedMs;
 }
 
-function is401(reply: Settled): boolean {
+function is401(reply: Reply): boolean {
   return reply.kind === "denied" && reply.status === 401;
 }
 

@@ -65,6 +65,8 @@ export interface StepState {
   receipt: Receipt | null;
   receiptEpoch: number;
   receiptAt: Instant | null;
+  /** What this run looks at again. */
+  reopened: Receipt | null;
   undone: UndoReceipt | null;
 }
 
@@ -152,6 +154,7 @@ export function begin(plan: Plan, planHash: string): OperationState {
       receipt: null,
       receiptEpoch: 0,
       receiptAt: null,
+      reopened: null,
       undone: null,
     })),
     decisions: [],

@@ -41,6 +41,7 @@ function invitationGone(state: OperationState): boolean {
   if (!waited) return false;
   return (
     ["observed", "declined", "cancelled"].includes(waited.result) ||
+    waited.code === "other_redeemer" ||
     (waited.result === "expired" && waited.code !== "deadline")
   );
 }

@@ -63,7 +63,9 @@ export function answered(work: Work, entry: Of<"step.transport">): void {
   if (entry.try !== work.try) return;
   const { attempt, epoch, reply, transport } = entry;
   const others = work.attempts.filter((made) => made.attempt !== attempt);
-  work.attempts = [...others, { attempt, epoch, reply, transport }].sort((a, b) => a.attempt - b.attempt);
+  work.attempts = [...others, madeBy({ attempt, epoch, reply, transport }, entry.at)].sort(
+    (a, b) => a.attempt - b.attempt,
+  );
   if (!isOpen(work)) work.doubtSince = null;
   unseen(work);
 }
@@ -98,10 +100,22 @@ function unseen(work: Work): void {
   work.unreadable = 0;
 }
 
+/** What stands before something in the journal happened before it; a later time tells of a clock that was ahead. */
+export function noLater(at: Instant, limit: Instant): Instant {
+  return at > limit ? limit : at;
+}
+
+function madeBy(made: Attempt, limit: Instant): Attempt {
+  const { transport } = made;
+  if (transport.started_at <= limit) return made;
+  return { ...made, transport: { ...transport, started_at: limit } };
+}
+
 /** Another process goes on from here, at this time: what was read is old, and an answer that is awaited is in doubt. */
 export function stale(work: Work, at: Instant): Work {
   const copy = copyWork(work);
   unseen(copy);
+  copy.attempts = copy.attempts.map((made) => madeBy(made, at));
   copy.startedAt = null;
   copy.verified = null;
   copy.doubtSince = isOpen(work) ? at : null;

@@ -1,5 +1,5 @@
 import type { HttpResult } from "./provider.ts";
-import type { Reading } from "./reading.ts";
+import type { Reading, UnreadableReason } from "./reading.ts";
 import type { Reply } from "./reply.ts";
 
 const MAX_TEXT = 200;
@@ -42,7 +42,8 @@ export function replyOf(result: HttpResult, hints: ReplyHints = {}): Reply {
   const { code, detail } = reasonOf(result, hints);
   const text = `${code} ${detail}`;
   if (isThrottled(result, text)) return { kind: "throttled", status, retryAt: result.retryAt, detail };
-  if (status >= 500 || status === 408) return { kind: "lost", status, detail };
+  if (status >= 500 || status === 408)
+    return { kind: "lost", status, detail, ...(result.retryAt === null ? {} : { retryAt: result.retryAt }) };
   return { kind: refusal(status), status, code, detail };
 }
 
@@ -78,8 +79,9 @@ function isThrottled(result: Answer, text: string): boolean {
 
 /** Why a read proves nothing; undefined where it was answered with a sound 2xx. A 404 is for the caller to judge first. */
 export function unreadableOf(result: HttpResult): Extract<Reading<never>, { kind: "unreadable" }> | undefined {
-  const unreadable = (reason: "forbidden" | "timeout" | "throttled" | "server_error" | "malformed", detail: string) =>
-    ({ kind: "unreadable", reason, detail }) as const;
+  const until = result.kind === "answer" && result.retryAt !== null ? { until: result.retryAt } : {};
+  const unreadable = (reason: UnreadableReason, detail: string) =>
+    ({ kind: "unreadable", reason, detail, ...until }) as const;
   if (result.kind === "not_sent") return unreadable("timeout", bounded(result.detail));
   if (result.kind === "lost")
     return unreadable((result.status ?? 0) >= 500 ? "server_error" : "timeout", bounded(result.detail));
@@ -88,9 +90,11 @@ export function unreadableOf(result: HttpResult): Extract<Reading<never>, { kind
     return result.malformed ? unreadable("malformed", "The answer was cut off or is no JSON.") : undefined;
   const { code, detail } = reasonOf(result, {});
   const text = `${status} ${code}${detail === "" ? "" : `: ${detail}`}`;
+  // Said ahead of everything else: with a dead token no answer tells anything of the target.
+  if (status === 401) return unreadable("unauthenticated", `the credential is no longer accepted (${text})`);
   if (isThrottled(result, text)) return unreadable("throttled", text);
   if (status >= 500 || status === 408) return unreadable("server_error", text);
-  const forbidden = [401, 403, 404, 410].includes(status);
+  const forbidden = [403, 404, 410].includes(status);
   return unreadable(forbidden ? "forbidden" : "malformed", text);
 }
 

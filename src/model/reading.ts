@@ -5,6 +5,7 @@ export type Instant = string;
 export type Version = string;
 
 export type UnreadableReason =
+  | "unauthenticated"
   | "forbidden"
   | "timeout"
   | "truncated"
@@ -20,7 +21,13 @@ export type UnreadableReason =
 export type Reading<T> =
   | { kind: "found"; value: T; version?: Version; derived?: true }
   | { kind: "absent"; proof: "exact" | "complete_scan"; version?: Version }
-  | { kind: "unreadable"; reason: UnreadableReason; detail: string };
+  | {
+      kind: "unreadable";
+      reason: UnreadableReason;
+      detail: string;
+      /** When the service asked to be asked again, by our clock. */
+      until?: Instant;
+    };
 
 export type InvitationStatus = "pending" | "accepted" | "declined" | "expired" | "cancelled";
 

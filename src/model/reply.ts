@@ -7,8 +7,9 @@ export type Reply =
   | { kind: "throttled"; status: number; retryAt: Instant | null; detail: string }
   /** Proven: nothing reached the server. */
   | { kind: "not_sent"; detail: string }
-  /** It may have happened: cut off, timed out, 5xx, 408, or an answer that makes no sense. `status` where one came. */
-  | { kind: "lost"; status?: number; detail: string };
+  /** It may have happened: cut off, timed out, 5xx, 408, or an answer that makes no sense. `status` where one came,
+   *  `retryAt` where the service named a time. */
+  | { kind: "lost"; status?: number; detail: string; retryAt?: Instant };
 
 /** Facts of one wire attempt, kept beside the reply and never merged with it. */
 export interface Transport {

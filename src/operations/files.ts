@@ -1,4 +1,6 @@
-import { resolve } from "node:path";
+import { statSync } from "node:fs";
+import { basename, dirname, resolve } from "node:path";
+import { invalid } from "../model/errors.ts";
 import type { Json } from "../model/json.ts";
 import { decodeUtf8, LARGEST_INPUT, readStream, writeAtomically } from "../runtime/files.ts";
 import { readYaml, readYamlFile } from "../runtime/yaml.ts";
@@ -11,7 +13,22 @@ export async function readRequest(desk: Desk, name: string): Promise<Json> {
   return readYaml(decodeUtf8(bytes, "-"), { file: "-" });
 }
 
-/** A copy of the hashed bytes. It carries no authority. */
-export function writePlan(desk: Desk, name: string, bytes: string): void {
-  writeAtomically(resolve(desk.shell.cwd, name), bytes, 0o600);
+/** Where an answer is to be written; exit 2 where nothing can be, and before anything is done for it. */
+export function outFile(desk: Desk, name: string): string {
+  const path = resolve(desk.shell.cwd, name);
+  const folder = statSync(dirname(path), { throwIfNoEntry: false });
+  if (!folder?.isDirectory())
+    throw invalid("no_such_folder", `There is no folder ${dirname(path)} to write ${basename(path)} into.`, [
+      { path: "--out", code: "no_such_folder", found: name },
+    ]);
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory())
+    throw invalid("is_a_folder", `${path} is a folder; name a file in it.`, [
+      { path: "--out", code: "is_a_folder", found: name },
+    ]);
+  return path;
+}
+
+/** A copy of the hashed bytes, at a path that `outFile` gave. It carries no authority. */
+export function writePlan(path: string, bytes: string): void {
+  writeAtomically(path, bytes, 0o600);
 }

@@ -34,7 +34,8 @@ export function guardFor({ catalog, provider, resolved }: TenantDesk, { plan }: 
       heldRole: heldRole !== null && isElevated(catalog, heldRole) ? heldRole : null,
       holders: roles.length === 0 ? null : await reader.holders(roles),
     });
-    if (refusal) return { code: refusal.code, detail: refusal.message };
+    const unreadable = self.kind === "unreadable" && { unreadable: self.reason };
+    if (refusal) return { code: refusal.code, detail: refusal.message, ...unreadable };
     const stakes = { catalog, heldRole, unproven: provider.unproven ?? [] };
     if (step.gate !== "plan" || gateNow(step, stakes) === "plan") return null;
     return { rises: isUnproven(step, stakes) ? "unproven" : "elevated" };

@@ -65,7 +65,7 @@ export async function planRequest(
     state: name,
     plan,
     planBytes: bytes,
-    cards: planCards(state),
+    cards: planCards(state, !options.dryRun),
     notices,
     existing: false,
   };

@@ -1,5 +1,9 @@
+import { inDoubt } from "../core/progress.ts";
 import { settledUndo } from "../core/resolved.ts";
+import type { OperationState } from "../core/state.ts";
+import { compensations } from "../core/undo.ts";
 import { ProvisionError } from "../model/errors.ts";
+import { isWrite } from "../model/plan.ts";
 import { appendIfStill } from "./append.ts";
 import type { Desk } from "./desk.ts";
 import { type OpenedHere, openToAct } from "./open.ts";
@@ -28,12 +32,16 @@ export async function retryStep(desk: Desk, op: string, number: number): Promise
   await appendIfStill(desk, id, [entry], (now) => retryable(now, number));
 }
 
-/** Refused or without effect; or taken back by a rollback in part, beyond the step that it kept. */
+/** Refused or without effect; or, once a rollback in part is done, whatever lies beyond the step that it kept. */
 function retryable({ state }: OpenedHere, number: number): boolean {
   const step = state.steps.find((one) => one.plan.step === number);
   if (!step || state.ended !== null) return false;
   const { rollback } = state;
-  if (rollback)
-    return rollback.toStep > 0 && number > rollback.toStep && step.undone !== null && settledUndo(step.undone.result);
+  if (rollback) return number > rollback.toStep && isWrite(step.plan) && doneInPart(state);
   return RETRIED.includes(step.receipt?.result ?? "");
+}
+
+function doneInPart(state: OperationState): boolean {
+  if (!state.rollback || state.rollback.toStep === 0 || state.steps.some(inDoubt)) return false;
+  return compensations(state).every(({ step }) => settledUndo(step.undone?.result ?? ""));
 }

@@ -6,6 +6,7 @@ import { compensations } from "../core/undo.ts";
 import type { Payload } from "../model/entry.ts";
 import { invalid } from "../model/errors.ts";
 import type { Desk } from "./desk.ts";
+import { proveCredentials } from "./living.ts";
 import { type OpenedHere, openToAct } from "./open.ts";
 import { nameOf, type Ran, underLease } from "./run.ts";
 
@@ -30,6 +31,7 @@ export async function rollbackOperation(
     ]);
   const name = nameOf(desk, opened);
   if (nothingMoves(opened, options.toStep)) return { opened, name, refusal: null, interrupted: false };
+  await proveCredentials(desk, opened, options.toStep);
   return underLease(desk, opened, options.waitMs, begins(opened, options.toStep));
 }
 

@@ -1,4 +1,3 @@
-import { setTimeout as timer } from "node:timers/promises";
 import { type Authority, coverOf, type Refusal, requestFor } from "../core/approval.ts";
 import type { Context } from "../core/move.ts";
 import { limitsFor } from "../core/pace.ts";
@@ -6,8 +5,9 @@ import { currentStep } from "../core/progress.ts";
 import type { OperationState } from "../core/state.ts";
 import { type StateName, stateOf } from "../core/status.ts";
 import type { Payload } from "../model/entry.ts";
+import { ProvisionError } from "../model/errors.ts";
 import { execute, type Log, type Surroundings } from "../runtime/execute.ts";
-import type { Lease } from "../runtime/journal/journal.ts";
+import type { Aside, Lease } from "../runtime/journal/journal.ts";
 import { handsOf, type Reach } from "../runtime/perform.ts";
 import { livenessOf, thisProcess } from "../runtime/process.ts";
 import { memoAuthority } from "./authority.ts";
@@ -18,6 +18,7 @@ import { progressOf } from "./progress.ts";
 import { openSessions, type Sessions } from "./sessions.ts";
 import { holderOf } from "./status.ts";
 import { subjectKeys } from "./subject.ts";
+import { keepingAnswers } from "./unrecorded.ts";
 
 export interface Ran {
   opened: OpenedHere;
@@ -40,14 +41,40 @@ const AT_REST: readonly StateName[] = [
   "rollback_pending",
 ];
 
-/** Carries out an operation, or goes on where the journal stands. */
+/**
+ * Carries out an operation, or goes on where the journal stands. With `waitMs` it waits so long, in all, for an
+ * acceptance and for decisions; while it waits for a decision it holds no lease.
+ */
 export async function runOperation(desk: Desk, op: string, options: { waitMs: number | null }): Promise<Ran> {
+  const { now } = desk.shell;
+  const until = options.waitMs === null ? null : now() + options.waitMs;
+  let ran = await runOnce(desk, op, options.waitMs);
+  while (until !== null && ran.name === "awaiting_approval" && ran.refusal === null && !ran.interrupted) {
+    if (!(await decided(desk, ran, until))) return { ...ran, interrupted: desk.shell.interrupted() };
+    ran = await runOnce(desk, ran.opened.id, Math.max(0, until - now()));
+  }
+  return ran;
+}
+
+async function runOnce(desk: Desk, op: string, waitMs: number | null): Promise<Ran> {
   const opened = await openToAct(desk, op);
   const name = nameOf(desk, opened);
   const rest = atRest(desk, opened, name);
-  return rest
-    ? { opened, name, refusal: rest.refusal, interrupted: false }
-    : underLease(desk, opened, options.waitMs, []);
+  return rest ? { opened, name, refusal: rest.refusal, interrupted: false } : underLease(desk, opened, waitMs, []);
+}
+
+/** Between two looks for a decision, in milliseconds. */
+const LOOK_MS = 250;
+
+/** Whether anything was recorded before the time was over or a signal came. */
+async function decided(desk: Desk, { opened }: Ran, until: number): Promise<boolean> {
+  const { shell } = desk;
+  shell.progress({ kind: "wait", seconds: Math.ceil((until - shell.now()) / 1000), why: "decision" });
+  while (!shell.interrupted() && shell.now() < until) {
+    await shell.sleep(Math.min(LOOK_MS, until - shell.now()));
+    if (openOperation(desk.journal(), opened.id).state.seq !== opened.state.seq) return true;
+  }
+  return false;
 }
 
 /** Where nothing may be sent and no read could change that, nothing is read, and nothing is recorded. */
@@ -90,17 +117,21 @@ export async function underLease(
     holder: thisProcess(),
     now: () => performance.now(),
     alive: livenessOf,
-    sleep: (ms) => timer(ms),
+    sleep: (ms) => patiently(desk, id, ms),
   });
   const pulse = setInterval(() => beat(lease), timing.leaseMs / 4);
   pulse.unref();
+  let aside: Aside | undefined;
   try {
+    // Room for an answer that the journal could not take is held before anything is sent.
+    aside = journal.reserve(id);
+    journal.takeIn(id);
     if (opening.length > 0) journal.append(id, opening);
     const authority = memoAuthority(desk, tenant);
     const patience = waitMs === null ? null : desk.shell.now() + waitMs;
     const io = surroundings(desk, tenant, authority, patience);
     const hands = handsOf(reachOf(desk, tenant, opened, sessions, lease));
-    const { refusal, interrupted } = await execute(plan, planHash, logOf(desk, tenant, id, lease), hands, io);
+    const { refusal, interrupted } = await execute(plan, planHash, logOf(desk, tenant, id, lease, aside), hands, io);
     const after = openOperation(journal, id);
     const now = { ...opened, ...after, authority: authority(after.state) };
     const name = stateOf(now.state, desk.shell.now(), now.authority);
@@ -108,9 +139,18 @@ export async function underLease(
     return { opened: now, name, refusal, interrupted };
   } finally {
     clearInterval(pulse);
+    aside?.release();
     lease.release();
     await sessions.close();
   }
+}
+
+/** A wait for another executor ends with a signal: there is nothing of ours in the air. */
+async function patiently({ shell }: Desk, id: string, ms: number): Promise<void> {
+  await shell.sleep(ms);
+  if (!shell.interrupted()) return;
+  const message = `A signal came while ${id} waited for its other executor; nothing was sent.`;
+  throw new ProvisionError("interrupted", 130, message, { hint: `provision run ${id}` });
 }
 
 /** From a timer nothing may be thrown. Without a sign of life the lease runs out, which is asked before each write. */
@@ -122,15 +162,19 @@ function beat(lease: Lease): void {
   }
 }
 
-function logOf(desk: Desk, tenant: TenantDesk, id: string, lease: Lease): Log {
+function logOf(desk: Desk, tenant: TenantDesk, id: string, lease: Lease, aside: Aside): Log {
   const journal = desk.journal();
   return {
     read: () => journal.read(id),
-    append: (payloads, seq) => {
-      const bound = payloads.flatMap((payload) => (payload.kind === "subject.bound" ? [payload.subject_id] : []));
-      const bind = bound.flatMap((subject) => subjectKeys(tenant, tenant.resolved.name, { id: subject }));
-      return journal.append(id, payloads, { seq, epoch: lease.epoch }, { bind });
-    },
+    append: keepingAnswers(
+      (payloads, seq) => {
+        const bound = payloads.flatMap((payload) => (payload.kind === "subject.bound" ? [payload.subject_id] : []));
+        const bind = bound.flatMap((subject) => subjectKeys(tenant, tenant.resolved.name, { id: subject }));
+        return journal.append(id, payloads, { seq, epoch: lease.epoch }, { bind });
+      },
+      aside,
+      desk.shell,
+    ),
     holds: () => lease.stillMine(),
   };
 }

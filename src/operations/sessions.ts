@@ -16,7 +16,7 @@ export interface Sessions {
 
 export function openSessions(desk: Desk, tenant: TenantDesk, fingerprintKey: Uint8Array): Sessions {
   const { resolved, provider } = tenant;
-  const { baseUrl, credentials } = reach(desk.loaded, resolved, provider.vendorHosts);
+  const { baseUrl, credentials } = reach(desk.loaded, resolved, provider.vendorHosts, desk.shell.now);
   const held = new Map<
     CredentialClass,
     { session: Session; listen: { to: (transport: Transport) => void }; close(): Promise<void> }

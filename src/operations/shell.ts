@@ -4,7 +4,9 @@ import type { Instant } from "../model/reading.ts";
 /** What happens while a use case runs, for whoever shows it. Never part of an answer. */
 export type Progress =
   | { kind: "step"; step: number; action: string; target: string | null; word: string; detail: string | null }
-  | { kind: "wait"; seconds: number; why: string };
+  | { kind: "wait"; seconds: number; why: string }
+  /** What a service answered, where the journal could not take it: to be shown whatever else is kept quiet. */
+  | { kind: "unrecorded"; text: string };
 
 /** Everything that a use case takes from outside. Handed in by a door (command line, agents), stood in for by tests. */
 export interface Shell {

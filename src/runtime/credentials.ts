@@ -1,6 +1,6 @@
 import { isAbsolute, join } from "node:path";
 import type { CredentialSource } from "../model/config.ts";
-import { invalid } from "../model/errors.ts";
+import { invalid, ProvisionError } from "../model/errors.ts";
 import type { CredentialClass } from "../model/provider.ts";
 import { type Issued, issuedBy } from "./credential-command.ts";
 import { decodeUtf8, readBounded } from "./files.ts";
@@ -8,7 +8,7 @@ import { clean, type Secret } from "./secret.ts";
 
 /** The tokens of one tenant, each asked for by class and read at its first use, never ahead of it. */
 export interface Credentials {
-  /** @throws exit 2; nothing of a token stands in any message. */
+  /** @throws exit 2, or 12 where the source gave a token before; nothing of a token stands in any message. */
   load(wanted: CredentialClass): Promise<Secret>;
   /** Goes to the source again, for instance after a 401. The token may be the same as before. */
   refresh(wanted: CredentialClass): Promise<Secret>;
@@ -38,6 +38,8 @@ const SHORTEST_LIFE_MS = 60_000;
 export function credentials(tenant: { name: string; credentials: Sources }, options: CredentialOptions): Credentials {
   const held = new Map<CredentialClass, Promise<Issued>>();
   const seen: Secret[] = [];
+  /** Classes whose source gave a token before: its failure is no fault of the configuration any more. */
+  const had = new Set<CredentialClass>();
   const nowMs = options.nowMs ?? Date.now;
 
   const ends = ({ expiresAtMs }: Issued): boolean => expiresAtMs !== null && expiresAtMs - nowMs() < SHORTEST_LIFE_MS;
@@ -52,10 +54,11 @@ export function credentials(tenant: { name: string; credentials: Sources }, opti
       const issued = await asked;
       if (ends(issued)) throw tooShort(where);
       if (!seen.some((secret) => secret.equals(issued.secret))) seen.push(issued.secret);
+      had.add(wanted);
       return issued.secret;
     } catch (error) {
       if (held.get(wanted) === asked) held.delete(wanted);
-      throw error;
+      throw had.has(wanted) ? notAgain(error) : error;
     }
   }
 
@@ -136,4 +139,14 @@ function tooShort(where: string): Error {
   const seconds = SHORTEST_LIFE_MS / 1000;
   const message = `The source of ${where} gave a token that ends within ${seconds} seconds; no step is begun with it.`;
   return invalid("credential_expired", message, [], "See to it that the source gives a fresh token.");
+}
+
+/** What worked a moment ago does not any more: a run can go on later with the same configuration. */
+function notAgain(error: unknown): unknown {
+  if (!(error instanceof ProvisionError)) return error;
+  const { code, message, hint = "", details } = error;
+  return new ProvisionError(code, 12, `${message} It gave a token before.`, {
+    hint: `${hint} Then run again.`.trim(),
+    details,
+  });
 }

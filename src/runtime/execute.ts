@@ -105,7 +105,7 @@ export function* course(log: Folded, io: Senses): Generator<Ask, Run, Payload | 
   try {
     return yield* loop(run, io);
   } finally {
-    if (log.holds()) run.flush([]);
+    run.save();
   }
 }
 
@@ -200,6 +200,11 @@ class RunState {
       return;
     }
     this.flush(payloads);
+  }
+
+  /** What waits in memory is worth one try on the way out; after a failed append nothing waits any more. */
+  save(): void {
+    if (this.waiting.length > 0 && this.log.holds()) this.flush([]);
   }
 
   private provisional(payload: Payload): AnyEntry {

@@ -42,8 +42,8 @@ const LONGEST_PAUSE_MS = 2_000;
  * Requests to one tenant with one credential. The token is put on here alone, and only for the tenant's own origin.
  *
  * Nothing that network or service do is thrown: see `HttpResult`. A read is tried up to three times, and once more with
- * a fresh token after a 401. A write is sent exactly once, whatever comes of it; a 401 to it sets off the refresh that
- * the caller's next attempt finds.
+ * a fresh token after a 401. A write is sent exactly once, whatever comes of it; whether a 401 to it is worth another
+ * attempt with a fresh token is for the caller to say.
  *
  * The body of a refusal (status 400 and above) that is no JSON is given as text of at most 4096 characters, malformed.
  *
@@ -91,10 +91,7 @@ function checked(request: HttpRequest, base: URL, options: Options): URL {
 }
 
 async function write(attempt: Attempt, options: Options): Promise<HttpResult> {
-  const result = await attempt(await options.load());
-  // Not waited for: the answer has to be written down first. Should it fail, the caller's next attempt says why.
-  if (isUnauthorised(result)) void options.refresh().catch(() => undefined);
-  return result;
+  return attempt(await options.load());
 }
 
 async function read(attempt: Attempt, options: Options): Promise<HttpResult> {

@@ -5,12 +5,12 @@ import type { Payload, Rise } from "../model/entry.ts";
 import { bug, ProvisionError } from "../model/errors.ts";
 import { isWrite, type Step, type WriteStep } from "../model/plan.ts";
 import type { Action, CredentialClass, Session, Subject } from "../model/provider.ts";
-import type { Observed, Reading } from "../model/reading.ts";
+import type { Observed, Reading, UnreadableReason } from "../model/reading.ts";
 import type { Reply, Transport } from "../model/reply.ts";
 import type { Hands } from "./execute.ts";
 
 /** Why a write is refused whatever was approved, or is decided by itself by now; null where nothing speaks against it. */
-export type Verdict = { code: string; detail: string } | { rises: Rise } | null;
+export type Verdict = { code: string; detail: string; unreadable?: UnreadableReason } | { rises: Rise } | null;
 export type Guard = (step: WriteStep, subject: Subject, session: Session) => Promise<Verdict>;
 
 export interface Reach {
@@ -82,11 +82,15 @@ async function observe(
   if (move.purpose === "authorship") {
     const work = move.phase === "apply" ? held.apply : held.undo;
     if (!isWrite(step) || !action.authorship || !work.intent) throw bug("nobody can be asked who made the change");
-    return { ...head, purpose: "authorship", reading: await action.authorship(step, subject, work.intent.key) };
+    const [authorship, { key }] = [action.authorship, work.intent];
+    return { ...head, purpose: "authorship", reading: await withToken(() => authorship(step, subject, key)) };
   }
-  const reading = await action.observe(step, subject);
+  const reading = await withToken(() => action.observe(step, subject));
   const verdict =
-    move.purpose === "before" && isWrite(step) ? await beforeWrite(reach, state, step, reading, subject) : null;
+    move.purpose === "before" && isWrite(step)
+      ? await withToken(() => beforeWrite(reach, state, step, reading, subject))
+      : null;
+  if (verdict && "kind" in verdict) return { ...head, purpose: move.purpose, reading: verdict };
   if (verdict && "rises" in verdict) return { ...head, purpose: move.purpose, reading, rises: verdict.rises };
   const refusal = verdict;
   // Whether this would touch the credential's own account is not known: that is a failed read, and no rule's word.
@@ -94,9 +98,19 @@ async function observe(
     return {
       ...head,
       purpose: move.purpose,
-      reading: { kind: "unreadable", reason: "forbidden", detail: refusal.detail },
+      reading: { kind: "unreadable", reason: refusal.unreadable ?? "forbidden", detail: refusal.detail },
     };
   return { ...head, purpose: move.purpose, reading, ...(refusal && { refusal }) };
+}
+
+/** A credential that worked and cannot be had again proves nothing of the target; nothing was sent with it. */
+async function withToken<T>(read: () => Promise<T>): Promise<T | Extract<Reading<never>, { kind: "unreadable" }>> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof ProvisionError && error.exit === 12)) throw error;
+    return { kind: "unreadable", reason: "unauthenticated", detail: error.message };
+  }
 }
 
 /** Where the next thing may be a write: its credential is loaded, and the guards that no approval lifts are asked. */

@@ -22,7 +22,8 @@ export function thisProcess(): Holder {
 
 /**
  * Whether a process that named itself by `thisProcess` still runs. `dead` and `alive` are said only of the same boot and
- * pid namespace, since elsewhere the same number is another process; the start time tells a reused number apart.
+ * pid namespace, since elsewhere the same number is another process; the start time tells a reused number apart. One
+ * that is stopped (SIGSTOP, a debugger) may wake in a moment or never: `unknown`.
  */
 export function livenessOf(holder: Holder): Liveness {
   const here = bootId();
@@ -30,7 +31,8 @@ export function livenessOf(holder: Holder): Liveness {
   const started = startTime(holder.pid);
   if (started === undefined) return exists(holder.pid) ? "unknown" : "dead";
   if (started === "" || holder.start_time === "") return exists(holder.pid) ? "unknown" : "dead";
-  return started === holder.start_time ? "alive" : "dead";
+  if (started !== holder.start_time) return "dead";
+  return isStopped(holder.pid) ? "unknown" : "alive";
 }
 
 /** Signal 0 is not delivered; EPERM means that the process exists and is another user's. */
@@ -68,12 +70,26 @@ function startTime(pid: number): string | undefined {
 /** What a process that has ended and only waits to be collected is said to have started at: no time at all. */
 const ENDED = "ended";
 
-/** Field 22 of proc(5) stat. The name in field 2 may hold spaces and parentheses, so counting starts behind the last one. */
 function linuxStartTime(pid: number): string | undefined {
+  const [state, ...more] = linuxStat(pid);
+  return state === "Z" || state === "X" ? ENDED : more[22 - 4];
+}
+
+/**
+ * The fields of proc(5) stat from the third on: the state, then numbers. The name in field 2 may hold spaces and
+ * parentheses, so counting starts behind the last one.
+ */
+function linuxStat(pid: number): string[] {
   const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  const state = fields[0];
-  return state === "Z" || state === "X" ? ENDED : fields[22 - 3];
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+}
+
+/** Both systems write `T` for stopped by a signal; Linux `t` for stopped by a debugger. */
+function isStopped(pid: number): boolean {
+  const state = attempt(() =>
+    process.platform === "linux" ? (linuxStat(pid)[0] ?? "") : run("ps", ["-o", "state=", "-p", String(pid)]),
+  );
+  return /^t/i.test(state);
 }
 
 function run(command: string, argv: string[]): string {

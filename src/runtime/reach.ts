@@ -2,7 +2,7 @@ import { invalid } from "../model/errors.ts";
 import type { LoadedConfig, ResolvedTenant } from "./config.ts";
 import { type Credentials, credentials } from "./credentials.ts";
 import { decodeUtf8, readBounded } from "./files.ts";
-import { pathOf, untrusted, wasTrusted } from "./trust.ts";
+import { pathOf, untrusted } from "./trust.ts";
 
 /** What it takes to talk to a tenant. */
 export interface Reach {
@@ -17,13 +17,20 @@ const LONGEST_URL = 4_096;
  * The tenant's address and its credentials, once the configuration may be believed in what it says of them.
  *
  * A configuration that was only found by walking up may have come with somebody's clone, so these wait for the user's
- * word: commands, addresses that are not the vendor's, files outside its folder. A sandbox on this machine needs none,
- * except that commands run only under a path that the user once wrote or trusted: a clone could call anything a sandbox.
+ * word: commands, addresses that are not the vendor's, files outside its folder. A sandbox on this machine needs none for
+ * its address and for files inside the folder, so that its own tokens work as they stand; a command, or a file from
+ * elsewhere, needs it there too, since a clone could call anything a sandbox. A changed file has lost the word given.
  *
+ * @param nowMs - Milliseconds since 1970, to judge how long a token lives; a clock that no change of the wall clock bends.
  * @param vendorHosts - Host names, a leading dot for all below; empty for a provider that lives where it is put.
  * @throws exit 2: `untrusted`, `base_url_unset`, `malformed_base_url`, `insecure_base_url`.
  */
-export function reach(loaded: LoadedConfig, tenant: ResolvedTenant, vendorHosts: readonly string[]): Reach {
+export function reach(
+  loaded: LoadedConfig,
+  tenant: ResolvedTenant,
+  vendorHosts: readonly string[],
+  nowMs?: () => number,
+): Reach {
   const url = parseUrl(addressOf(loaded, tenant), tenant.name);
   const local = tenant.provider === "sandbox" && isLoopback(url);
   if (!loaded.trusted && !local && !isVendors(url, vendorHosts)) {
@@ -31,13 +38,14 @@ export function reach(loaded: LoadedConfig, tenant: ResolvedTenant, vendorHosts:
   }
   for (const [name, source] of Object.entries(tenant.credentials)) {
     const what = `the ${name} credential of ${tenant.name}`;
-    if (source?.command !== undefined && !loaded.trusted && !(local && wasTrusted(loaded.path, loaded.env))) {
-      throw untrusted(loaded, `a command for ${what}`);
-    }
-    if (source?.file !== undefined && !local) pathOf(loaded, source.file, what);
+    if (source?.command !== undefined && !loaded.trusted) throw untrusted(loaded, `a command for ${what}`);
+    if (source?.file !== undefined) pathOf(loaded, source.file, what);
   }
   const { dir, env } = loaded;
-  return { baseUrl: url.href.replace(/\/+$/, ""), credentials: credentials(tenant, { dir, env }) };
+  return {
+    baseUrl: url.href.replace(/\/+$/, ""),
+    credentials: credentials(tenant, { dir, env, ...(nowMs && { nowMs }) }),
+  };
 }
 
 function addressOf(loaded: LoadedConfig, tenant: ResolvedTenant): string {

@@ -38,18 +38,9 @@ export function trust(path: string, env: NodeJS.ProcessEnv): void {
 
 /** Whether these very bytes are trusted under this path. */
 export function isTrusted(path: string, bytes: Uint8Array, env: NodeJS.ProcessEnv): boolean {
-  return recorded(path, env) === hash(bytes);
-}
-
-/** Whether this user once wrote or trusted a configuration under this path, whatever stands there now. */
-export function wasTrusted(path: string, env: NodeJS.ProcessEnv): boolean {
-  return recorded(path, env) !== undefined;
-}
-
-function recorded(path: string, env: NodeJS.ProcessEnv): string | undefined {
   const { files } = read(env);
   const real = realpathSync(path);
-  return Object.hasOwn(files, real) ? files[real] : undefined;
+  return Object.hasOwn(files, real) && files[real] === hash(bytes);
 }
 
 function storePath(env: NodeJS.ProcessEnv): string {

@@ -53,11 +53,14 @@ describe("what remains", () => {
         ...{ step: 3, kind: result, text: "role.set: somebody else decided" },
       });
     }
+    story.add({ kind: "subject.bound", step: 2, subject_id: ACCOUNT, by: "accepted_by" });
+    expect(residualEffects(story.state).map(({ kind }) => kind)).toEqual(["left", "account", "mail"]);
   });
 });
 
 test("the compensations stand in the order in which they run, each with its value, its gate and its end", () => {
   const story = running(planOf([role(), role("guest", "member", { direction: "reduce" }), group()]));
+  const open = { result: null, found: null, detail: null };
   const setRole = (name: string) => ({ kind: "set_role" as const, role: name });
   story.receipt(1, { result: "changed", ...ours, compensation: setRole("guest") });
   story.receipt(2, { result: "changed", ...ours, compensation: setRole("member") });
@@ -65,10 +68,11 @@ test("the compensations stand in the order in which they run, each with its valu
   expect(compensationLines(story.state)).toEqual([
     {
       ...{ step: 3, action: "group.remove", target: "engineering", value: null, gate: "plan", result: null },
+      found: null,
       detail: "presumed ours; a person must say so before it is taken back",
     },
-    { step: 2, action: "role.set", target: null, value: "member", gate: "call", result: null, detail: null },
-    { step: 1, action: "role.set", target: null, value: "guest", gate: "plan", result: null, detail: null },
+    { step: 2, action: "role.set", target: null, value: "member", gate: "call", ...open },
+    { step: 1, action: "role.set", target: null, value: "guest", gate: "plan", ...open },
   ]);
 });
 
@@ -87,7 +91,7 @@ describe("the commands that can follow", () => {
     [
       "it is paused",
       () => running(planOf([role()])).add({ kind: "op.state", event: "paused", detail: null }),
-      ["provision run OP", "provision rollback OP"],
+      ["provision run OP"],
     ],
     [
       "a step was denied",
@@ -106,17 +110,30 @@ describe("the commands that can follow", () => {
     [
       "it was stopped before any change",
       () => running(planOf([role()])).add({ kind: "op.stopped", by: "os:kim", reason: null }),
-      [],
+      ["provision approve OP", "provision rollback OP"],
     ],
     [
       "it was stopped after one",
       () => changed().add({ kind: "op.stopped", by: "os:kim", reason: null }),
-      ["provision rollback OP"],
+      ["provision rollback OP", "provision approve OP"],
     ],
     [
       "it has ended",
       () => new Story(planOf([role()])).add({ kind: "op.state", event: "superseded", detail: null }),
       [],
+    ],
+    [
+      "steps after the one that was kept were taken back",
+      () => changed().rollback(1),
+      ["provision run OP --retry-step 2", "provision rollback OP"],
+    ],
+    [
+      "the invited person was another, and nothing goes on from there",
+      () =>
+        running(planOf([role(), wait()]))
+          .receipt(1, { result: "changed", ...ours })
+          .receipt(2, { result: "conflict" }),
+      ["provision run OP", "provision rollback OP"],
     ],
     ["everything was taken back", () => new Story(planOf([role()])).rollback(), []],
   ])("where %s", (_, tell, commands) => expect(from(tell())).toEqual(commands));
@@ -131,8 +148,9 @@ describe("the commands that can follow", () => {
   test("hold an answer for every state, with nothing of a tenant's in it", () => {
     const story = running(planOf([sensitive({ group: { name: "evil; rm -rf", id: "grp_81" } })]));
     story.receipt(1, { result: "denied", code: "forbidden; reboot" });
+    const at = { now: 0, authority: { approvals: new Map(), denied: new Map() } };
     for (const name of Object.keys(STATES) as StateName[]) {
-      for (const { command, safe } of nextCommands("k3v9q2mz", story.state, name)) {
+      for (const { command, safe } of nextCommands("k3v9q2mz", story.state, name, at)) {
         expect(command).toMatch(/^provision [a-z]+ k3v9q2mz( --[a-z-]+( [a-z0-9-]+)?)*$/);
         expect(safe).toBe(true);
       }

@@ -27,7 +27,7 @@ test("an invitation that somebody else redeemed ends diverged, before any role i
   expect(ran.code).toBe(6);
   const left = ran.json<{ state: string; blocked: { code: string }; steps: { result: string }[] }>();
   expect([left.state, left.blocked.code]).toEqual(["diverged", "other_redeemer"]);
-  expect(left.steps.map(({ result }) => result)).toEqual(["pending", "conflict", "-", "-", "-"]);
+  expect(left.steps.map(({ result }) => result)).toEqual(["accepted", "conflict", "-", "-", "-"]);
   expect((await desk.tenant.writes()).length).toBe(before);
   expect((await run(desk, op)).code).toBe(6);
   expect((await desk.tenant.writes()).length).toBe(before);

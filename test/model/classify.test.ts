@@ -104,7 +104,7 @@ describe("what a write got back", () => {
 
 describe("what a read proves", () => {
   test.each([
-    [401, "forbidden"],
+    [401, "unauthenticated"],
     [403, "forbidden"],
     [404, "forbidden"],
     [408, "server_error"],

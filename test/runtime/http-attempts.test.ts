@@ -110,12 +110,10 @@ describe("a write", () => {
     ]);
   });
 
-  test("that met a 401 leaves a fresh token for the next one", async () => {
+  test("that met a 401 asks for no other token by itself", async () => {
     acme.answers(status(401));
-    await acme.open("write").fetch(PUT);
-    expect(acme.refreshed).toBe(1);
-    const refresh = async () => Promise.reject(new Error("no token"));
-    expect(await acme.open("write", { refresh }).fetch(PUT)).toMatchObject({ status: 401 });
+    expect(await acme.open("write").fetch(PUT)).toMatchObject({ status: 401 });
+    expect(acme.refreshed).toBe(0);
   });
 
   test("is not sent after the signal", async () => {

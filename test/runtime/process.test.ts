@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { describe, expect, test } from "vitest";
+import { readFileSync } from "node:fs";
+import { describe, expect, test, vi } from "vitest";
 import { livenessOf, thisProcess } from "../../src/runtime/process.ts";
 
 describe("a process that named itself", () => {
@@ -16,6 +17,22 @@ describe("a process that named itself", () => {
     child.kill("SIGKILL");
     await once(child, "exit");
     expect(livenessOf({ ...me, pid })).toBe("dead");
+  });
+
+  test("of one that is stopped nothing is said until it goes on: it may wake in a moment or never", async () => {
+    const child = spawn(process.execPath, ["-e", "console.log(1); process.stdin.resume()"], { stdio: "pipe" });
+    await once(child.stdout, "data");
+    const pid = child.pid ?? 0;
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1").split(" ");
+    const holder = { ...thisProcess(), pid, start_time: stat[21] ?? "" };
+    expect(livenessOf(holder)).toBe("alive");
+    child.kill("SIGSTOP");
+    await vi.waitUntil(() => livenessOf(holder) === "unknown");
+    child.kill("SIGCONT");
+    await vi.waitUntil(() => livenessOf(holder) === "alive");
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    expect(livenessOf(holder)).toBe("dead");
   });
 
   test("a number that another process took over since is not the process", () => {

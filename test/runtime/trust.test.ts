@@ -16,7 +16,7 @@ import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { ProvisionError } from "../../src/model/errors.ts";
 import { loadConfig } from "../../src/runtime/config.ts";
 import { reach } from "../../src/runtime/reach.ts";
-import { isTrusted, pathOf, trust, wasTrusted } from "../../src/runtime/trust.ts";
+import { isTrusted, pathOf, trust } from "../../src/runtime/trust.ts";
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), "provision-trust-")));
 afterAll(() => rmSync(root, { recursive: true }));
@@ -107,20 +107,38 @@ describe("a configuration found by walking up", () => {
     expect(codeOf(open)).toBe("untrusted");
   });
 
-  test("needs none for a sandbox on this machine", () => {
+  test("needs none for a sandbox on this machine and the tokens in its folder", () => {
     for (const base_url of ["http://127.0.0.1:4100", "http://localhost:4100", "http://[::1]:4100"]) {
-      write({ provider: "sandbox", base_url, read: { file: "../token" } });
+      write({ provider: "sandbox", base_url, read: { file: ".provision/sandbox/read.token" } });
       expect(codeOf(open)).toBe("fine");
     }
   });
 
-  test("runs a command for a sandbox only where its user once wrote or trusted it", () => {
-    write({ provider: "sandbox", base_url: "http://127.0.0.1:4100" });
-    expect(codeOf(open)).toBe("fine");
-    write({ provider: "sandbox", base_url: "http://127.0.0.1:4100", read: COMMAND });
+  test.each([
+    ["a command", COMMAND],
+    ["a token file outside its folder", { file: "../token" }],
+    ["an absolute token file", { file: "/etc/hostname" }],
+    ["a token file behind a link out of its folder", { file: "up/token" }],
+  ])("needs trust for %s of a sandbox on this machine, and again after one changed byte", (_what, read) => {
+    symlinkSync(join(folder, ".."), join(folder, "up"));
+    write({ provider: "sandbox", base_url: "http://127.0.0.1:4100", read });
     expect(codeOf(open)).toBe("untrusted");
+    expect(codeOf(() => open({ named: path }))).toBe("fine");
     trust(path, env);
+    expect(codeOf(open)).toBe("fine");
     writeFileSync(path, `${readFileSync(path, "utf8")} `);
+    expect(codeOf(open)).toBe("untrusted");
+  });
+
+  test("once trusted, goes on without a new word where only a token of its own folder is added", () => {
+    write({ provider: "sandbox", base_url: "http://127.0.0.1:4100" });
+    trust(path, env);
+    const privileged = { file: ".provision/sandbox/privileged.token" };
+    write({
+      provider: "sandbox",
+      base_url: "http://127.0.0.1:4100",
+      more: { credentials: { read: { env: "READ" }, privileged } },
+    });
     expect(codeOf(open)).toBe("fine");
   });
 
@@ -166,9 +184,9 @@ describe("the list of what is trusted", () => {
 
   test("is made where there was nothing, for its user alone", () => {
     write({});
-    expect([trusted(), wasTrusted(path, env), existsSync(store())]).toEqual([false, false, false]);
+    expect([trusted(), existsSync(store())]).toEqual([false, false]);
     trust(path, env);
-    expect([trusted(), wasTrusted(path, env)]).toEqual([true, true]);
+    expect(trusted()).toBe(true);
     expect(statSync(store()).mode & 0o777).toBe(0o600);
   });
 

@@ -1,3 +1,4 @@
+import { stepsText } from "../../core/advice.ts";
 import { STATES } from "../../core/status.ts";
 import { ProvisionError } from "../../model/errors.ts";
 import { askedNow, decide, type Question } from "../../operations/approve.ts";
@@ -44,7 +45,7 @@ export const define: CommandModule["define"] = (command, action) => {
           out.answer(document, () =>
             decided.decided.length === 0
               ? `STATE ${decided.state}`
-              : `Approved steps ${decided.decided.join(", ")} as ${approver}, until ${decided.expires_at}.\nSTATE ${decided.state}`,
+              : `Approved ${stepsText(decided.decided)} as ${approver}, until ${decided.expires_at}.\nSTATE ${decided.state}`,
           );
           return options.exitCode === true ? STATES[decided.state] : 0;
         } finally {

@@ -1,6 +1,6 @@
 import { STATES } from "../../core/status.ts";
 import { openDesk } from "../../operations/desk.ts";
-import { readRequest, writePlan } from "../../operations/files.ts";
+import { outFile, readRequest, writePlan } from "../../operations/files.ts";
 import { planRequest } from "../../operations/plan.ts";
 import type { CommandModule } from "../context.ts";
 import { textOption } from "../options.ts";
@@ -26,13 +26,14 @@ export const define: CommandModule["define"] = (command, action) => {
       action(async ({ out, shell }, options, [file]) => {
         const desk = openDesk(shell);
         try {
+          const name = textOption(options.out);
+          const target = name === null ? null : outFile(desk, name);
           const request = await readRequest(desk, file as string);
           const planned = await planRequest(desk, request, {
             dryRun: options.dryRun === true,
             fresh: options.new === true,
           });
-          const target = textOption(options.out);
-          if (target !== null) writePlan(desk, target, planned.planBytes);
+          if (target !== null) writePlan(target, planned.planBytes);
           for (const notice of planned.notices) out.say(`Note: ${notice}`);
           if (planned.existing)
             out.say(`Note: this was planned before and is not finished; --new makes another operation.`);

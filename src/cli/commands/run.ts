@@ -15,7 +15,7 @@ Examples:
 export const define: CommandModule["define"] = (command, action) => {
   command
     .argument("<op>", "the operation: any unique ending of its id, or @last")
-    .option("--wait <duration>", "waits so long for the invitation to be accepted")
+    .option("--wait <duration>", "waits so long, in all, for the invitation to be accepted and for decisions")
     .option("--retry-step <n>", "opens a new try of a denied, rejected, conflicting or not-applied step")
     .addHelpText("after", EXAMPLES)
     .action(

@@ -1,7 +1,7 @@
 import { planCards } from "../../core/card.ts";
 import { STATES } from "../../core/status.ts";
 import { openDesk } from "../../operations/desk.ts";
-import { writePlan } from "../../operations/files.ts";
+import { outFile, writePlan } from "../../operations/files.ts";
 import { openHere } from "../../operations/open.ts";
 import { nameOf } from "../../operations/run.ts";
 import type { CommandModule } from "../context.ts";
@@ -27,8 +27,8 @@ export const define: CommandModule["define"] = (command, action) => {
           const opened = await openHere(desk, op as string);
           const state = nameOf(desk, opened);
           const cards = planCards(opened.state);
-          const target = textOption(options.out);
-          if (target !== null) writePlan(desk, target, opened.planBytes);
+          const name = textOption(options.out);
+          if (name !== null) writePlan(outFile(desk, name), opened.planBytes);
           const { id: operation_id, planHash: plan_hash, plan, planBytes } = opened;
           const shown = { operation_id, plan_hash, state, plan, planBytes, cards, notices: [], existing: true };
           out.answer({ schema: "provision.planned/v1", operation_id, plan_hash, state, plan, cards }, () =>

@@ -1,3 +1,4 @@
+import { stepsText } from "../../core/advice.ts";
 import type { OperationDocument } from "../../core/operation.ts";
 import { escapeText } from "../../model/text.ts";
 import { wrapLine } from "../../model/wrap.ts";
@@ -38,7 +39,7 @@ export function statusNotes(document: OperationDocument, width = noteWidth()): s
       subject.remote_id === null ? "not bound to an account yet" : subject.remote_id,
     ].join(", "),
   );
-  say("has now", hasNow(document));
+  say("has now", document.has_now.join(", ") || "nothing that this operation has seen");
   say("in flight", inFlight(document));
   if (document.blocked) {
     const { step, code, by, detail, until } = document.blocked;
@@ -52,8 +53,12 @@ export function statusNotes(document: OperationDocument, width = noteWidth()): s
   for (const approval of document.approvals)
     say(
       "approved",
-      `steps ${approval.steps.join(", ")} (${approval.phase}) by ${approval.approver}, until ${approval.not_after}`,
+      `${stepsText(approval.steps)} (${approval.phase}) by ${approval.approver}, until ${approval.not_after}`,
     );
+  const { stopped, denied } = document;
+  if (stopped && denied?.at !== stopped.at)
+    say("stopped", `by ${stopped.by} at ${stopped.at}${because(stopped.reason)}`);
+  if (denied) say("denied", `by ${denied.by} at ${denied.at}${because(denied.reason)}`);
   for (const line of document.compensations) {
     const what = [line.action, line.target, line.value].filter(Boolean).join(" ");
     say(
@@ -65,6 +70,10 @@ export function statusNotes(document: OperationDocument, width = noteWidth()): s
   for (const next of document.next)
     lines.push("", `  ${next.command}`, ...wrapLine(`    ${next.effect}; needs ${next.needs}`, width, 4));
   return lines.join("\n");
+}
+
+function because(reason: string | null): string {
+  return reason === null ? "" : `: ${reason}`;
 }
 
 /** As wide as the terminal, and in a pipe as wide as lines are read well. */
@@ -79,27 +88,4 @@ function inFlight({ in_flight }: OperationDocument): string {
     ? `by process ${holder.pid} of ${holder.user} on ${holder.host}`
     : "and the process that sent it is gone";
   return `step ${step} (${action}) since ${since}, ${by}`;
-}
-
-/** What reads confirmed for the subject and nobody undid since, in one line. */
-function hasNow(document: OperationDocument): string {
-  const held = document.steps.flatMap((step) => {
-    const undone = ["undone", "already gone"].includes(step.undo);
-    if (step.observed === null || undone) return [];
-    if (step.action === "role.set" && typeof step.observed.role === "string") return [`role ${step.observed.role}`];
-    if (step.observed.member === true && step.target) return [`group ${step.target}`];
-    if (step.observed.assigned === true && step.target) return [`licence ${step.target}`];
-    if (
-      step.action === "invitation.create" &&
-      typeof step.observed.invitation === "string" &&
-      document.subject.remote_id === null
-    )
-      return [`invitation ${step.observed.invitation}`];
-    return [];
-  });
-  const role = document.compensations.find(
-    (line) => line.action === "role.set" && (line.result === "undone" || line.result === "already gone"),
-  );
-  if (role?.value) held.unshift(`role ${role.value}`);
-  return held.length === 0 ? "nothing that this operation has seen" : held.join(", ");
 }

@@ -2,9 +2,10 @@ import { existsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { invalid, ProvisionError } from "../../model/errors.ts";
 import { COLUMNS, ENTRY_VERSION, entryHash, type Genesis, genesisHash, type Row } from "./chain.ts";
+import { JOURNAL_FILE, KEYS_FILE } from "./ground.ts";
 import { MARK_FILE, type Mark, markExists, readMark } from "./mark.ts";
 import { type Database, guarded, openDatabase } from "./sqlite.ts";
-import { encodeRoot, JOURNAL_FILE, readGenesis } from "./store.ts";
+import { encodeRoot, readGenesis } from "./store.ts";
 import { EMPTY_FRONTIER, type Frontier, leafHash, push, rootOf } from "./tree.ts";
 
 /**
@@ -35,14 +36,14 @@ export interface Verification {
  * the file alone, the high-water mark. It reads the entries one by one and trusts nothing else in the database.
  */
 export function verifyJournal(fileOrFolder: string): Verification {
-  return guarded(() => {
+  return guarded(fileOrFolder, () => {
     const folder = existsSync(fileOrFolder) && statSync(fileOrFolder).isDirectory() ? fileOrFolder : undefined;
     const file = folder === undefined ? fileOrFolder : join(folder, JOURNAL_FILE);
     const problems: Problem[] = [];
     // The mark first: it is written after the entries that it covers.
     const mark = folder === undefined ? undefined : tryMark(folder, problems);
     if (!existsSync(file)) {
-      const traces = folder !== undefined && (markExists(folder) || existsSync(join(dirname(file), "keys.db")));
+      const traces = folder !== undefined && (markExists(folder) || existsSync(join(dirname(file), KEYS_FILE)));
       if (!traces) throw invalid("no_journal", `There is no journal at ${fileOrFolder}.`);
       return {
         ok: false,
@@ -53,7 +54,7 @@ export function verifyJournal(fileOrFolder: string): Verification {
       };
     }
     const walk = startWalk(mark, problems);
-    const genesis = tolerant(problems, () => walkFile(file, walk));
+    const genesis = tolerant(file, problems, () => walkFile(file, walk));
     if (genesis !== undefined) compareMark(walk, genesis, mark, folder);
     const head = genesis && { jid: genesis.jid, size: walk.next, root: encodeRoot(rootOf(walk.frontier)) };
     return { ok: problems.length === 0, entries: walk.entries, head: head ?? null, anchored: 0, problems };
@@ -61,9 +62,9 @@ export function verifyJournal(fileOrFolder: string): Verification {
 }
 
 /** Damage to a file is a finding, not a failure of the audit. */
-function tolerant<T>(problems: Problem[], work: () => T): T | undefined {
+function tolerant<T>(where: string, problems: Problem[], work: () => T): T | undefined {
   try {
-    return guarded(work);
+    return guarded(where, work);
   } catch (error) {
     if (!(error instanceof ProvisionError) || error.exit !== 9) throw error;
     problems.push({ code: error.code === "journal_corrupt" ? "corrupt" : error.code, seq: null });
@@ -72,7 +73,7 @@ function tolerant<T>(problems: Problem[], work: () => T): T | undefined {
 }
 
 function tryMark(folder: string, problems: Problem[]): Mark | undefined {
-  return tolerant(problems, () => readMark(folder));
+  return tolerant(folder, problems, () => readMark(folder));
 }
 
 interface Walk {

@@ -1,5 +1,6 @@
 import type { Entry, Payload } from "../../model/entry.ts";
 import { ProvisionError, unverified } from "../../model/errors.ts";
+import { type Answer, type Aside, reserve, takeIn } from "./aside.ts";
 import { type Verification, verifyJournal } from "./audit.ts";
 import { NO_OPERATION, originOf } from "./chain.ts";
 import { type Held, heldBy } from "./held.ts";
@@ -10,7 +11,7 @@ import { readGlobal, readOperation } from "./read.ts";
 import { rebuild, type StateOf } from "./rebuild.ts";
 import { derive } from "./seal.ts";
 import { guarded } from "./sqlite.ts";
-import { encodeRoot, headOf, read, type Store, storedNodes, write } from "./store.ts";
+import { encodeRoot, headOf, pathOf, read, type Store, storedNodes, write } from "./store.ts";
 import { frontierOf, rootOf } from "./tree.ts";
 import {
   type Appended,
@@ -57,6 +58,11 @@ export interface Journal {
   origin(): string;
   vkey(): string;
 
+  /** Holds room beside the journal for the answers of one run; see `Aside`. Exit 11 where there is none. */
+  reserve(op: string): Aside;
+  /** Appends the answers that an earlier run could only keep beside the journal. How many there were. */
+  takeIn(op: string): number;
+
   takeLease(op: string, keys: readonly string[], terms: LeaseTerms): Promise<Lease>;
   /** Who holds the operation's lease now, dead or alive. */
   leaseOf(op: string): Held | undefined;
@@ -100,9 +106,11 @@ export function journalOver(store: Store): Journal {
     rootAt: (size) => read(store, () => rootAt(store, size)),
     origin: () => originOf(jid),
     vkey: () => vkey,
+    reserve: (op) => reserve(store, op),
+    takeIn: (op) => takeIn(store, op),
     takeLease: (op, keys, terms) => takeLease(store, op, keys, terms),
     leaseOf: (op) => heldBy(store, { op }),
-    fingerprintKey: (op) => guarded(() => derive(store.keys.of(op), "provision/fp/v1")),
+    fingerprintKey: (op) => guarded(pathOf(store), () => derive(store.keys.of(op), "provision/fp/v1")),
     rebuild: (stateOf) => write(store, () => rebuild(store, stateOf)),
     verify: () => verify(store),
     close: () => {
@@ -135,4 +143,16 @@ function verify(store: Store): Verification {
   return { ...report, ok: problems.length === 0, problems };
 }
 
-export type { Appended, AppendOptions, Expect, Held, Lease, LeaseTerms, Listed, OpenOptions, OperationIndex };
+export type {
+  Answer,
+  Appended,
+  AppendOptions,
+  Aside,
+  Expect,
+  Held,
+  Lease,
+  LeaseTerms,
+  Listed,
+  OpenOptions,
+  OperationIndex,
+};

@@ -3,10 +3,11 @@ import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { unverified } from "../../model/errors.ts";
 import type { Instant } from "../../model/reading.ts";
+import { KEYS_FILE } from "./ground.ts";
 import { HINT } from "./mark.ts";
 import { ensureMaster, KEY_BYTES, type Random, readMaster, unwrap, wrap } from "./master.ts";
 import { checkVersion, KEYS_MIGRATIONS, migrate } from "./migrations.ts";
-import { type Database, openDatabase } from "./sqlite.ts";
+import { type Database, guarded, openDatabase } from "./sqlite.ts";
 
 /**
  * The keys of a journal. Each operation has a data key of its own, so that deleting one row makes what it sealed
@@ -27,7 +28,6 @@ export interface KeyIo {
   random: Random;
 }
 
-export const KEYS_FILE = "keys.db";
 const INDEX = "#index";
 const SIGNER = "#signer";
 /** DER of an Ed25519 private key up to its 32 bytes (RFC 8410, section 7). */
@@ -72,16 +72,17 @@ export function createKeys(dir: string, jid: string, io: KeyIo): Uint8Array {
 
 /** Opens the keys of an existing journal. Exit 9 `keys_missing`, `master_key_missing`, `key_exposed`, `key_unwrap`. */
 export function openKeys(dir: string, jid: string, readOnly: boolean, io: KeyIo): Keys {
-  if (!existsSync(join(dir, KEYS_FILE)))
-    throw unverified("keys_missing", `The journal's keys are gone (${dir}/${KEYS_FILE}).`, HINT);
+  const path = join(dir, KEYS_FILE);
+  if (!existsSync(path) || statSync(path).size === 0)
+    throw unverified("keys_missing", `The journal's keys are gone (${path}).`, HINT);
   const master = readMaster(dir);
   const db = open(dir, readOnly);
   const known = new Map<string, Uint8Array>();
-  const find = db.prepare<[string], { kek_id: string; wrapped: string }>(
-    "SELECT kek_id, wrapped FROM dek WHERE op = ?",
+  const find = guarded(path, () =>
+    db.prepare<[string], { kek_id: string; wrapped: string }>("SELECT kek_id, wrapped FROM dek WHERE op = ?"),
   );
   const load = (kid: string): Uint8Array => {
-    const row = find.get(kid);
+    const row = guarded(path, () => find.get(kid));
     if (row === undefined)
       throw unverified("key_missing", `The key of ${kid} is gone, so what it sealed cannot be read.`);
     const key = unwrap(master, jid, kid, row);
@@ -96,12 +97,8 @@ export function openKeys(dir: string, jid: string, readOnly: boolean, io: KeyIo)
       ensure: (kid) => {
         if (find.get(kid) !== undefined) return known.get(kid) ?? load(kid);
         const wrapped = wrap(master, jid, kid, io.random(KEY_BYTES), io.random);
-        db.prepare("INSERT INTO dek (op, kek_id, wrapped, created) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING").run(
-          kid,
-          master.id,
-          wrapped,
-          io.now(),
-        );
+        const put = "INSERT INTO dek (op, kek_id, wrapped, created) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING";
+        guarded(path, () => db.prepare(put).run(kid, master.id, wrapped, io.now()));
         return load(kid);
       },
       mac: (label, value) => createHmac("sha256", index).update(`provision/index/v1\0${label}\0${value}`).digest(),

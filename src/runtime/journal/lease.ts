@@ -120,12 +120,15 @@ function leaseOver(store: Store, op: string, epoch: number, taken: number, terms
   };
 }
 
-/** Signs of life and their end are worth no failure: without them the lease runs out, which is the safe side. */
+/**
+ * Signs of life and their end are worth no failure, whatever the store has come to: without them the lease runs out,
+ * which is the safe side, and what went wrong ahead of them is not covered up.
+ */
 function attempt(store: Store, sql: string, op: string, epoch: number): boolean {
   try {
     return write(store, () => store.sql(sql).run(op, epoch).changes === 1);
   } catch (error) {
-    if (error instanceof ProvisionError && error.exit === 11) return false;
+    if (error instanceof ProvisionError) return false;
     throw error;
   }
 }

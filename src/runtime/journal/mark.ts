@@ -45,7 +45,7 @@ export function readMark(dir: string): Mark | undefined {
 }
 
 export const HINT =
-  "Nothing was sent. Keep the state folder as it is, and restore the whole of it from a copy that you trust.";
+  "Nothing more is sent. Keep the state folder as it is, and restore the whole of it from a copy that you trust.";
 
 function readText(path: string): string | undefined {
   try {

@@ -1,14 +1,16 @@
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { invalid, ProvisionError, unverified } from "../../model/errors.ts";
 import { base32 } from "../../model/ids.ts";
 import type { Instant } from "../../model/reading.ts";
+import { leftAside } from "./aside.ts";
 import { type Genesis, verifierKey } from "./chain.ts";
-import { createKeys, holdsOperationKeys, KEYS_FILE, type KeyIo, openKeys } from "./keys.ts";
+import { JOURNAL_FILE, KEYS_FILE } from "./ground.ts";
+import { createKeys, holdsOperationKeys, type KeyIo, openKeys } from "./keys.ts";
 import { HINT, MARK_FILE, markExists } from "./mark.ts";
 import { checkVersion, JOURNAL_MIGRATIONS, migrate } from "./migrations.ts";
 import { type Database, guarded, openDatabase, tighten } from "./sqlite.ts";
-import { JOURNAL_FILE, makeStore, readGenesis, type Store } from "./store.ts";
+import { makeStore, readGenesis, type Store } from "./store.ts";
 import { checkTrust } from "./trust.ts";
 
 export interface OpenOptions extends KeyIo {
@@ -30,10 +32,10 @@ export interface OpenOptions extends KeyIo {
  */
 export function openStore(options: OpenOptions): Store {
   const { dir, readOnly = false } = options;
-  return guarded(() => {
+  return guarded(dir, () => {
     // Asked before looking for the journal: mark and operation keys are made after it, so a journal just being begun
     // by another process is never taken for one that was lost.
-    const traces = markExists(dir) || holdsOperationKeys(dir);
+    const traces = markExists(dir) || leftAside(dir).length > 0 || holdsOperationKeys(dir);
     const path = join(dir, JOURNAL_FILE);
     if (!existsSync(path)) {
       if (traces) throw lost(path);
@@ -46,6 +48,8 @@ export function openStore(options: OpenOptions): Store {
         );
       mkdirSync(dir, { recursive: true, mode: 0o700 });
     }
+    // An emptied file is none, and stays as it is found.
+    else if (traces && statSync(path).size === 0) throw lost(path);
     if (!readOnly) closeToOthers(dir);
     const db = openDatabase(path, options.busyMs === undefined ? { readOnly } : { readOnly, busyMs: options.busyMs });
     try {

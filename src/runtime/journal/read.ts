@@ -4,6 +4,7 @@ import { NO_OPERATION, type Row } from "./chain.ts";
 import { HINT, type Mark, readMark } from "./mark.ts";
 import { openRow, ROW_COLUMNS } from "./opened.ts";
 import { broken } from "./seal.ts";
+import { guarded } from "./sqlite.ts";
 import { markOf, read, type Store, shorter, storedNodes } from "./store.ts";
 import type { NodeSource } from "./tree.ts";
 import { standsIn } from "./trust.ts";
@@ -16,7 +17,7 @@ import { standsIn } from "./trust.ts";
  * `key_commitment`, `ciphertext`, `padding` or `missing_entry`.
  */
 export function readOperation(store: Store, op: string): Entry[] {
-  const mark = readMark(store.dir);
+  const mark = guarded(store.dir, () => readMark(store.dir));
   return read(store, () => {
     const row = operationRow(store, op);
     if (row === undefined) throw invalid("unknown_operation", `There is no operation ${op} in this journal.`);
@@ -35,7 +36,7 @@ export function readOperation(store: Store, op: string): Entry[] {
 
 /** The entries of no operation: policies and rosters that were loaded, approvals that were refused. */
 export function readGlobal(store: Store): Entry[] {
-  const mark = readMark(store.dir);
+  const mark = guarded(store.dir, () => readMark(store.dir));
   return read(store, () => openAll(store, rowsOf(store, NO_OPERATION), mark).map(({ entry }) => entry));
 }
 

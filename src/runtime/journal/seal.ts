@@ -107,6 +107,6 @@ export function broken(code: string, entry: { seq: number; op: string }, why: st
   return unverified(
     code,
     `Entry ${entry.seq} of the journal (operation ${entry.op}) does not verify: ${why}.`,
-    "Nothing was sent. Keep the state folder as it is, see `provision audit verify`, and restore a copy that you trust.",
+    "Nothing more is sent. Keep the state folder as it is, see `provision audit verify`, and restore a copy that you trust.",
   );
 }

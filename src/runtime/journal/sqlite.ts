@@ -23,7 +23,7 @@ export interface OpenDatabase {
  * memory, if nothing is left in the log that the file does not hold yet.
  */
 export function openDatabase(path: string, { readOnly, busyMs = BUSY_MS }: OpenDatabase): Database {
-  return guarded(() => {
+  return guarded(path, () => {
     if (!readOnly && !existsSync(path)) closeSync(openSync(path, "a", 0o600));
     const db = readOnly ? openReader(path, busyMs) : new Sqlite(path, { timeout: busyMs });
     try {
@@ -77,17 +77,20 @@ function switchToWal(db: Database, busyMs: number): void {
 
 /** Takes from a file of ours what others were allowed to do with it. */
 export function tighten(path: string, mode: 0o600 | 0o700): void {
-  guarded(() => {
+  guarded(path, () => {
     if (existsSync(path) && (statSync(path).mode & 0o077) !== 0) chmodSync(path, mode);
   });
 }
 
-/** Runs something that touches the state folder, and turns what the disk or SQLite say into the contract's errors. */
-export function guarded<T>(work: () => T): T {
+/**
+ * Runs something that touches the state folder, and turns what the disk or SQLite say into the contract's errors.
+ * @param where - The file or folder that it touches, for whoever has to mend it.
+ */
+export function guarded<T>(where: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw storeError(error);
+    throw storeError(where, error);
   }
 }
 
@@ -96,31 +99,38 @@ export function codeOf(error: unknown): string {
   return typeof code === "string" ? code : "";
 }
 
-const UNWRITABLE = /^(SQLITE_(FULL|READONLY|IOERR|CANTOPEN|PERM|AUTH|NOMEM)|E(ACCES|PERM|ROFS|NOSPC|DQUOT|IO|FBIG)$)/;
-/** `SQLITE_ERROR` at run time means that a table is not as our own migrations made it. */
-const DAMAGED = /^SQLITE_(CORRUPT|NOTADB|FORMAT|SCHEMA|ERROR)/;
+const UNWRITABLE = /^(SQLITE_(FULL|READONLY|IOERR|CANTOPEN|PERM|AUTH|NOMEM|NOLFS|PROTOCOL)|E[A-Z]+$)/;
+/** What was there when it was opened. */
+const VANISHED = /^(ENOENT|ENOTDIR)$/;
 
-function storeError(error: unknown): unknown {
+function storeError(where: string, error: unknown): unknown {
   const code = codeOf(error);
   if (error instanceof ProvisionError || code === "" || !(error instanceof Error)) return error;
   if (/^SQLITE_(BUSY|LOCKED)/.test(code))
     return new ProvisionError(
       "journal_busy",
       11,
-      "The journal is being written by another process and did not come free.",
-      {
-        hint: "Nothing more is sent. Try again when the other process is done.",
-      },
+      `The journal is being written by another process and did not come free (${where}).`,
+      { hint: "Nothing more is sent. Try again when the other process is done." },
     );
+  if (VANISHED.test(code))
+    return unverified("journal_missing", `A part of the journal is gone (${where}: ${code}).`, RESTORE);
   if (UNWRITABLE.test(code))
-    return new ProvisionError("journal_unwritable", 11, `The journal cannot be written: ${error.message} (${code}).`, {
-      hint: "Nothing more is sent. Make room or give write permission on the state folder, then run again.",
-    });
-  if (DAMAGED.test(code))
+    return new ProvisionError(
+      "journal_unwritable",
+      11,
+      `The journal cannot be written: ${error.message} (${where}: ${code}).`,
+      { hint: "Nothing more is sent. Make room or give write permission on the state folder, then run again." },
+    );
+  // Whatever else SQLite refuses at run time means that a file is not as our own statements made it.
+  if (code.startsWith("SQLITE_"))
     return unverified(
       "journal_corrupt",
-      `The journal's file is damaged: ${error.message} (${code}).`,
-      "Keep the file as it is and restore the state folder from a copy that you trust.",
+      `The journal's file is damaged: ${error.message} (${where}: ${code}).`,
+      RESTORE,
     );
   return error;
 }
+
+const RESTORE =
+  "Nothing more is sent. Keep the state folder as it is, and restore the whole of it from a copy that you trust.";

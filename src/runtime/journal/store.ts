@@ -1,12 +1,12 @@
+import { join } from "node:path";
 import { type ProvisionError, unverified } from "../../model/errors.ts";
 import type { Instant } from "../../model/reading.ts";
 import { type Genesis, genesisHash, type Row } from "./chain.ts";
+import { type Ground, groundOf, JOURNAL_FILE } from "./ground.ts";
 import type { Keys } from "./keys.ts";
 import { HINT, MARK_FILE, type Mark, readMark, writeMark } from "./mark.ts";
 import { codeOf, type Database, guarded, type Statement } from "./sqlite.ts";
 import { type Frontier, frontierOf, leafHash, type NodeSource, rootOf } from "./tree.ts";
-
-export const JOURNAL_FILE = "journal.db";
 
 /** An open journal: the two databases, what they begin with, and the means that entries are made with. */
 export interface Store {
@@ -21,11 +21,13 @@ export interface Store {
   random(bytes: number): Uint8Array;
   /** A statement prepared once. */
   sql(text: string): Statement;
+  /** The files that it writes, as long as they stay where they are. */
+  ground: Ground;
   /** The tree as this handle left it; good as long as the head is still the one it was made for. */
   tail: { head: string; frontier: Frontier } | undefined;
 }
 
-export function makeStore(parts: Omit<Store, "sql" | "tail" | "genesisHash">): Store {
+export function makeStore(parts: Omit<Store, "sql" | "tail" | "genesisHash" | "ground">): Store {
   const statements = new Map<string, Statement>();
   const sql = (text: string): Statement => {
     let statement = statements.get(text);
@@ -35,7 +37,11 @@ export function makeStore(parts: Omit<Store, "sql" | "tail" | "genesisHash">): S
     }
     return statement;
   };
-  return { ...parts, genesisHash: genesisHash(parts.genesis), sql, tail: undefined };
+  return { ...parts, genesisHash: genesisHash(parts.genesis), sql, ground: groundOf(parts.dir), tail: undefined };
+}
+
+export function pathOf({ dir }: Pick<Store, "dir">): string {
+  return join(dir, JOURNAL_FILE);
 }
 
 export function readGenesis(db: Database): Genesis | undefined {
@@ -87,11 +93,12 @@ export function encodeRoot(root: Uint8Array): string {
 }
 
 /**
- * One durable transaction, then the mark. The lock is taken at the start, so that a wait for another writer is a wait
+ * One durable transaction, then the mark, then a look whether the files are still those that were opened: what went
+ * into a deleted file was never recorded. The lock is taken at the start, so that a wait for another writer is a wait
  * and never a failed upgrade. What `work` throws leaves nothing behind.
  */
 export function write<T>(store: Store, work: () => T): T {
-  return guarded(() => {
+  return guarded(pathOf(store), () => {
     const tail = store.tail;
     let result: T;
     try {
@@ -101,13 +108,14 @@ export function write<T>(store: Store, work: () => T): T {
       throw error;
     }
     if (store.tail !== tail) raiseMark(store);
+    store.ground.check();
     return result;
   });
 }
 
 /** All that `work` reads is of one moment. */
 export function read<T>(store: Store, work: () => T): T {
-  return guarded(() => store.db.transaction(work).deferred());
+  return guarded(pathOf(store), () => store.db.transaction(work).deferred());
 }
 
 /**

@@ -3,7 +3,7 @@ import { bug, invalid, refused } from "../../model/errors.ts";
 import { appendEntries, appendGlobalEntry, globalKeyId } from "./append.ts";
 import { addKeys, fence, leaseRow } from "./held.ts";
 import { guarded } from "./sqlite.ts";
-import { type Store, write } from "./store.ts";
+import { pathOf, type Store, write } from "./store.ts";
 
 export type Frozen = Extract<Payload, { kind: "plan.frozen" }>;
 /** What may stand in the journal without belonging to an operation. */
@@ -49,7 +49,7 @@ export function createOperation(
   const fresh = () => {
     if (knows(store, op)) throw refused("operation_exists", `There is an operation ${op} already.`);
   };
-  guarded(() => {
+  guarded(pathOf(store), () => {
     fresh();
     store.keys.ensure(op);
   });
@@ -96,7 +96,7 @@ export function appendTo(
 /** Appends what belongs to no operation, under a key of its own. */
 export function appendGlobal(store: Store, payload: GlobalPayload): Entry {
   const kid = globalKeyId(store);
-  guarded(() => store.keys.ensure(kid));
+  guarded(pathOf(store), () => store.keys.ensure(kid));
   return write(store, () => appendGlobalEntry(store, kid, payload));
 }
 

@@ -1,0 +1,90 @@
+import { subscribe } from "node:diagnostics_channel";
+import { appendFileSync } from "node:fs";
+import Sqlite from "better-sqlite3";
+import type { Boundary } from "./kills.boundary.ts";
+
+/**
+ * Loaded into the command ahead of itself (`node --import`). It knows the places where a process can be lost between
+ * journal and tenant, counts them as they are passed, and at the one that is wanted ends the process by SIGKILL.
+ */
+const LOG = process.env.KILL_LOG ?? "";
+/** Which boundary to die at, from 1; 0 counts them all and lets the command end. */
+const AT = Number(process.env.KILL_AT ?? 0);
+
+let passed = 0;
+/** The last entry that this process has made durable. */
+let seq: number | null = null;
+/** What the transaction that is open now has inserted. */
+let pending: { seq: number; kind: string }[] = [];
+
+function boundary(kind: Boundary["kind"], what: string): void {
+  passed += 1;
+  if (AT !== 0 && AT !== passed) return;
+  const seqs = pending.map((entry) => entry.seq);
+  appendFileSync(LOG, `${JSON.stringify({ n: passed, kind, what, seq, seqs } satisfies Boundary)}\n`);
+  if (AT === passed) process.kill(process.pid, "SIGKILL");
+}
+
+const { prepare, transaction } = Sqlite.prototype;
+
+Sqlite.prototype.prepare = function (this: Sqlite.Database, sql: string) {
+  const statement = prepare.call(this, sql);
+  if (!sql.startsWith("INSERT INTO entry ")) return statement;
+  const insert = statement.run.bind(statement) as (...values: unknown[]) => Sqlite.RunResult;
+  statement.run = (...values: unknown[]) => {
+    pending.push({ seq: values[2] as number, kind: values[7] as string });
+    return insert(...values);
+  };
+  return statement;
+} as typeof prepare;
+
+function kinds(): string {
+  return pending.map(({ kind }) => kind).join(" ");
+}
+
+/** Just before the commit: all is inserted, and nothing of it is durable. */
+function watched(work: (...values: unknown[]) => unknown) {
+  return (...values: unknown[]) => {
+    const result = work(...values);
+    if (pending.length > 0) boundary("append:before", kinds());
+    return result;
+  };
+}
+
+/** Just after the commit, before the high-water mark and whatever rests on it. */
+function committed(run: (...values: unknown[]) => unknown) {
+  return (...values: unknown[]) => {
+    pending = [];
+    const result = run(...values);
+    const last = pending.at(-1);
+    if (last !== undefined) {
+      seq = last.seq;
+      boundary("append:after", kinds());
+      pending = [];
+    }
+    return result;
+  };
+}
+
+Sqlite.prototype.transaction = function (this: Sqlite.Database, work: (...values: unknown[]) => unknown) {
+  const made = transaction.call(this, watched(work));
+  return Object.assign(committed(made), { immediate: committed(made.immediate), deferred: committed(made.deferred) });
+} as typeof transaction;
+
+const send = globalThis.fetch;
+
+globalThis.fetch = async (input, init) => {
+  const { pathname } = new URL(String(input));
+  const what = `${init?.method ?? "GET"} ${pathname}`;
+  boundary("request:before", what);
+  try {
+    return await send(input, init);
+  } finally {
+    boundary("request:answered", what);
+  }
+};
+
+subscribe("undici:request:bodySent", (message) => {
+  const { request } = message as { request: { method: string; path: string } };
+  boundary("request:sent", `${request.method} ${request.path.split("?")[0]}`);
+});
