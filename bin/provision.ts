@@ -14,7 +14,7 @@ const { version } = JSON.parse(
 let unwritten = false;
 for (const stream of [process.stdout, process.stderr])
   stream.on("error", (error: NodeJS.ErrnoException) => {
-    unwritten ||= error.code !== "EPIPE" && error.code !== "EIO";
+    unwritten ||= error.code !== "EPIPE" && !(error.code === "EIO" && stream.isTTY);
   });
 
 const exit = await main(process.argv.slice(2), {

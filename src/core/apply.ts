@@ -5,12 +5,12 @@ import type { Receipt } from "../model/receipt.ts";
 import { type Cover, coverOf, decidedWithPlan, requestFor, resendOf, sameReading } from "./approval.ts";
 import { carryOut, intentEntry, recentlyMade, sendMove } from "./attempt.ts";
 import { cardHash } from "./card.ts";
-import { type Proof, standing, standingSince } from "./kinds.ts";
+import { invitationIn, type Proof, standing, standingSince } from "./kinds.ts";
 import { type Context, halt, isFresh, type Move, readAgain, record } from "./move.ts";
 import { already, concluded, notAsExpected, receiptEntry } from "./outcome.ts";
 import { currentStep, failed, stillStands } from "./progress.ts";
-import { judge, type Settling } from "./settle.ts";
-import { isOpen, type OperationState, type Seen, type StepState } from "./state.ts";
+import { type Judgement, judge, type Settling } from "./settle.ts";
+import { isOpen, type OperationState, type Seen, type StepState, type Work } from "./state.ts";
 import { nextWait } from "./wait.ts";
 
 /** The way forward: the step that the operation stands before. */
@@ -122,8 +122,22 @@ export function settling(state: OperationState, step: StepState, context: Contex
     if (check)
       verdict = judge({ ...about, resend: { held: "an earlier step was not found as it was left", refusal: null } });
   }
-  if (verdict.do === "conclude") return record(...withBinding(state, plan, concluded(plan, work, verdict)));
+  if (verdict.do === "conclude")
+    return record(...withBinding(state, plan, concluded(plan, work, unlessForbidden(state, plan, work, verdict))));
   return carryOut(state, plan, work, "apply", verdict, context);
+}
+
+type Concluded = Extract<Judgement, { do: "conclude" }>;
+
+/** Somebody else made an account between our reading and our invitation, and the request says that there is none. */
+function unlessForbidden(state: OperationState, plan: WriteStep, work: Work, verdict: Concluded): Concluded {
+  const reading = work.seen.at(-1)?.reading;
+  const account = reading && invitationIn(reading)?.account;
+  if (verdict.outcome !== "already" || plan.kind !== "invite" || !account || account.status === "deleted")
+    return verdict;
+  if (state.plan.preconditions.account_absent !== true) return verdict;
+  const detail = `the request says that there is no account, and somebody else made one before our request arrived (${verdict.detail})`;
+  return { ...verdict, outcome: "conflict", code: "not_as_expected", detail };
 }
 
 /** The subject of a new account is known by its id from here on; bound once, with the receipt that proves it. */

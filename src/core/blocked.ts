@@ -1,7 +1,8 @@
 import type { Phase } from "../model/entry.ts";
 import { isWrite } from "../model/plan.ts";
+import type { Observed, Reading } from "../model/reading.ts";
 import { type Authority, pendingDecisions, requestFor } from "./approval.ts";
-import { valueText } from "./kinds.ts";
+import { invitationIn, valueText } from "./kinds.ts";
 import { currentStep, stillStands } from "./progress.ts";
 import { settledUndo } from "./resolved.ts";
 import type { OperationState } from "./state.ts";
@@ -75,12 +76,21 @@ function undoRefused(state: OperationState): Blocked | null {
   return null;
 }
 
+/** Of an invitation that was accepted the account says what has changed; the invitation itself still reads as it should. */
+function changeText(state: OperationState, left: Reading<Observed> | null, found: Reading<Observed>): string {
+  const view = state.subjectId === null ? null : invitationIn(found);
+  if (!view) return `we left ${valueText(left)}, and a read shows ${valueText(found)}`;
+  const { account } = view;
+  const there = account === null ? "nobody" : account.id === state.subjectId ? account.status : account.id;
+  return `the invitation was accepted by ${state.subjectId}, and a read shows ${there} at the address`;
+}
+
 function stepStops(state: OperationState): Blocked | null {
   for (const { plan, apply, receipt } of state.steps) {
     const seen = apply.verified;
     if (!seen || seen.reading.kind === "unreadable" || !isWrite(plan) || stillStands(state, plan, seen.reading))
       continue;
-    const detail = `we left ${valueText(receipt?.after ?? null)}, and a read shows ${valueText(seen.reading)}; somebody else decided since, and nothing was sent`;
+    const detail = `${changeText(state, receipt?.after ?? null, seen.reading)}; somebody else decided since, and nothing was sent`;
     return { step: plan.step, code: "changed_since", by: "tenant", since: seen.at, until: null, detail };
   }
   for (const { plan, receipt, receiptAt } of state.steps) {

@@ -45,8 +45,9 @@ function phraseOf({ plan }: StepState, value: Observed, bound: boolean): [about:
       return value.count === 0 ? null : [value.of, `${value.count} ${value.of}`];
     case "invitation": {
       const { invitation, account } = value;
-      if (account && account.status !== "active") return ["account", `account ${account.status}`];
-      return invitation && !bound ? ["invitation", `invitation ${invitation.status}`] : null;
+      if (invitation && !bound && account?.status !== "active")
+        return ["invitation", `invitation ${invitation.status}`];
+      return account && ["account", `account ${account.status}`];
     }
     default:
       value satisfies never;

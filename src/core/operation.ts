@@ -12,6 +12,7 @@ import { type CompensationLine, compensationLines, type ResidualEffect, residual
 import { isOpen, type OperationState, type StepState } from "./state.ts";
 import { type StateName, stateOf } from "./status.ts";
 import { compensations } from "./undo.ts";
+import { redeemed } from "./wait.ts";
 
 export interface StepDocument {
   step: number;
@@ -150,7 +151,7 @@ export function resultText(state: OperationState, step: StepState, live: boolean
 function cameOf(state: OperationState): string | null {
   const receipt = state.steps.find((step) => step.plan.kind === "wait_for_acceptance")?.receipt;
   const waited = receipt?.result;
-  if (waited === "observed" || receipt?.code === "other_redeemer") return "accepted";
+  if (receipt && redeemed(receipt)) return "accepted";
   return waited === "declined" || waited === "expired" || waited === "cancelled" ? waited : null;
 }
 

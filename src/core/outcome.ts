@@ -31,7 +31,8 @@ export function already(plan: WriteStep, reading: Proof): Receipt {
 
 export function notAsExpected(plan: WriteStep, reading: Proof): Receipt {
   const expected = "expects" in plan ? expectsText(plan.expects) : "something to revoke";
-  const detail = `the plan expects ${expected}, and a read shows ${valueText(reading)}; nothing was sent`;
+  const planned = plan.gate === "none" ? "it held already when this was planned" : `the plan expects ${expected}`;
+  const detail = `${planned}, and a read shows ${valueText(reading)}; nothing was sent`;
   return {
     ...nothing,
     result: "conflict",

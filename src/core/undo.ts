@@ -12,6 +12,7 @@ import { type Context, halt, isFresh, type Move, readAgain, record, versionOf } 
 import { receiptEntry } from "./outcome.ts";
 import { type Judgement, judge } from "./settle.ts";
 import { isOpen, type OperationState, type StepState } from "./state.ts";
+import { redeemed } from "./wait.ts";
 
 /** One confirmed change and the ordinary step that takes it back. */
 export interface Compensation {
@@ -40,8 +41,8 @@ function invitationGone(state: OperationState): boolean {
   const waited = state.steps.find((step) => step.plan.kind === "wait_for_acceptance")?.receipt;
   if (!waited) return false;
   return (
-    ["observed", "declined", "cancelled"].includes(waited.result) ||
-    waited.code === "other_redeemer" ||
+    redeemed(waited) ||
+    ["declined", "cancelled"].includes(waited.result) ||
     (waited.result === "expired" && waited.code !== "deadline")
   );
 }

@@ -108,6 +108,11 @@ function end(result: Result, code: string, detail: string): Look {
   return { kind: "ended", result, code, detail };
 }
 
+/** Whether somebody has redeemed the invitation, whoever it was and whatever came of it: nothing is left to cancel. */
+export function redeemed({ result, after }: Receipt): boolean {
+  return result === "observed" || (after !== null && invitationIn(after)?.invitation?.status === "accepted");
+}
+
 /** The invitation that this operation made or adopted; null where it found an account instead. */
 function ownInvitation(state: OperationState): string | null {
   const receipt = state.steps.find((step) => step.plan.kind === "invite")?.receipt;
