@@ -11,7 +11,7 @@ import { already, concluded, notAsExpected, receiptEntry } from "./outcome.ts";
 import { currentStep, failed, stillStands } from "./progress.ts";
 import { type Judgement, judge, type Settling } from "./settle.ts";
 import { isOpen, type OperationState, type Seen, type StepState, type Work } from "./state.ts";
-import { nextWait } from "./wait.ts";
+import { nextWait, otherAccount } from "./wait.ts";
 
 /** The way forward: the step that the operation stands before. */
 export function onward(state: OperationState, context: Context): Move {
@@ -45,6 +45,8 @@ function ahead(state: OperationState, step: StepState, plan: WriteStep, context:
   const { reading } = seen;
   if (reading.kind === "unreadable") return readAgain(step.apply, seen, context, plan.step, "apply", "before");
   const place = standing(plan, reading, state.plan.preconditions.account_absent === true);
+  const stranger = strangerAt(state, reading);
+  if (stranger) return record(receiptEntry(plan.step, { ...notAsExpected(plan, reading), ...stranger }));
   if (place === "wanted") return record(...withBinding(state, plan, already(plan, reading)));
   if (place === "other" || plan.gate === "none") return record(receiptEntry(plan.step, notAsExpected(plan, reading)));
   if (seen.refusal)
@@ -62,6 +64,13 @@ function ahead(state: OperationState, step: StepState, plan: WriteStep, context:
   const asked = requestFor(state, plan.step, "apply")?.readings[String(plan.step)] ?? null;
   if (spent.length === 0 && sameReading(asked, reading)) return halt;
   return record(...spent, asking(state, plan, seen));
+}
+
+/** The plan was made and approved for one account; the address is a search term, and may lead to another one by now. */
+function strangerAt(state: OperationState, reading: Proof): { code: string; detail: string } | null {
+  const [known, found] = [state.plan.subject.id, invitationIn(reading)?.account];
+  if (known === undefined || !found || found.status === "deleted" || found.id === known) return null;
+  return { code: "other_account", detail: otherAccount(found.id, known) };
 }
 
 type Given = Extract<Cover, { kind: "given" }>;

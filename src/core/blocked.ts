@@ -7,6 +7,7 @@ import { currentStep, stillStands } from "./progress.ts";
 import { settledUndo } from "./resolved.ts";
 import type { OperationState } from "./state.ts";
 import type { StateName } from "./status.ts";
+import { compensations } from "./undo.ts";
 import { deadline } from "./wait.ts";
 
 /** Why an operation stands where it stands: the step, the provider's or our code, and whose doing it is. */
@@ -20,11 +21,11 @@ export interface Blocked {
   detail: string | null;
 }
 
-const BY_PLAN = ["not_as_expected", "other_redeemer", "other_invitation", "changed_since"];
+const BY_PLAN = ["not_as_expected", "other_redeemer", "other_invitation", "other_account", "changed_since"];
 
 /** The first thing that is in the way; null where nothing is. */
 export function blockedBy(state: OperationState, name: StateName, authority: Authority): Blocked | null {
-  return waits(state, name, authority) ?? undoRefused(state) ?? (state.rollback ? null : stepStops(state));
+  return waits(state, name, authority) ?? undoRefused(state) ?? (state.rollback ? backPaused(state) : stepStops(state));
 }
 
 /** Nothing went wrong: somebody, or some time, is waited for. */
@@ -83,6 +84,14 @@ function changeText(state: OperationState, left: Reading<Observed> | null, found
   const { account } = view;
   const there = account === null ? "nobody" : account.id === state.subjectId ? account.status : account.id;
   return `the invitation was accepted by ${state.subjectId}, and a read shows ${there} at the address`;
+}
+
+/** A way back that came to rest between two compensations; nothing was refused, and the next rollback goes on. */
+function backPaused(state: OperationState): Blocked | null {
+  const open = compensations(state).find(({ step }) => step.undone === null);
+  if (!open || state.paused?.epoch !== state.epoch) return null;
+  const { at: since, until, detail } = state.paused;
+  return { step: open.plan.step, code: "paused", by: "tenant", since, until, detail };
 }
 
 function stepStops(state: OperationState): Blocked | null {

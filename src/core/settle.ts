@@ -126,6 +126,7 @@ function notWanted(s: Settling, reply: Reply, seen: Seen, standing: Standing): J
       return afterLost(s, seen, standing, reply.retryAt === undefined ? null : Date.parse(reply.retryAt));
     case "not_sent":
       if (standing === "other") return otherValue(s, seen);
+      if (reply.dead && ofRun(s).at(-1)?.reply === reply) return leave(s, "unauthenticated", reply.detail, null);
       return resend(s, "not_sent", `nothing reached the service (${reply.detail})`, null);
     case "throttled":
       if (standing === "other") return otherValue(s, seen);

@@ -52,6 +52,9 @@ function look(state: OperationState, view: InvitationView): Look {
   if (another && invitation.status === "pending")
     return end("conflict", "other_invitation", `another invitation (${invitation.id}) stands in place of ${ours}`);
   if (!invitation || (another && invitation.status !== "accepted")) {
+    const known = state.plan.subject.id;
+    if (account?.status === "active" && known !== undefined && account.id !== known)
+      return end("conflict", "other_account", otherAccount(account.id, known));
     if (account?.status === "active") return { kind: "bound", id: account.id, by: "lookup" };
     return end("cancelled", "invitation_gone", "the invitation is gone and there is no account");
   }
@@ -102,6 +105,11 @@ function look(state: OperationState, view: InvitationView): Look {
       invitation.status satisfies never;
       return end("conflict", "unknown_status", "the invitation has a status that is not known");
   }
+}
+
+/** An address that is held by somebody else now is no way to the account that was planned for. */
+export function otherAccount(found: string, planned: string): string {
+  return `the address is held by ${found}, and the plan is for ${planned}; nothing was sent`;
 }
 
 function end(result: Result, code: string, detail: string): Look {

@@ -5,8 +5,8 @@ export type Reply =
   | { kind: "accepted"; status: number; remoteId?: string; version?: Version; asynchronous?: true }
   | { kind: "denied" | "rejected" | "conflict" | "gone"; status: number; code: string; detail: string }
   | { kind: "throttled"; status: number; retryAt: Instant | null; detail: string }
-  /** Proven: nothing reached the server. */
-  | { kind: "not_sent"; detail: string }
+  /** Proven: nothing reached the server. `dead`: for want of a credential, which no further attempt can better. */
+  | { kind: "not_sent"; detail: string; dead?: true }
   /** It may have happened: cut off, timed out, 5xx, 408, or an answer that makes no sense. `status` where one came,
    *  `retryAt` where the service named a time. */
   | { kind: "lost"; status?: number; detail: string; retryAt?: Instant };

@@ -7,7 +7,8 @@ import { type StateName, stateOf } from "../core/status.ts";
 import type { Payload } from "../model/entry.ts";
 import { ProvisionError } from "../model/errors.ts";
 import { execute, type Log, type Surroundings } from "../runtime/execute.ts";
-import type { Aside, Lease } from "../runtime/journal/journal.ts";
+import { heldError } from "../runtime/journal/held.ts";
+import type { Appended, Aside, Lease } from "../runtime/journal/journal.ts";
 import { handsOf, type Reach } from "../runtime/perform.ts";
 import { livenessOf, thisProcess } from "../runtime/process.ts";
 import { memoAuthority } from "./authority.ts";
@@ -123,9 +124,9 @@ export async function underLease(
   pulse.unref();
   let aside: Aside | undefined;
   try {
+    journal.takeIn(id);
     // Room for an answer that the journal could not take is held before anything is sent.
     aside = journal.reserve(id);
-    journal.takeIn(id);
     if (opening.length > 0) journal.append(id, opening);
     const authority = memoAuthority(desk, tenant);
     const patience = waitMs === null ? null : desk.shell.now() + waitMs;
@@ -164,17 +165,21 @@ function beat(lease: Lease): void {
 
 function logOf(desk: Desk, tenant: TenantDesk, id: string, lease: Lease, aside: Aside): Log {
   const journal = desk.journal();
+  const append = (payloads: Payload[], seq: number): Appended => {
+    const bound = payloads.flatMap((payload) => (payload.kind === "subject.bound" ? [payload.subject_id] : []));
+    const bind = bound.flatMap((subject) => subjectKeys(tenant, tenant.resolved.name, { id: subject }));
+    return journal.append(id, payloads, { seq, epoch: lease.epoch }, { bind });
+  };
+  const keeping = keepingAnswers(append, aside, desk.shell);
   return {
     read: () => journal.read(id),
-    append: keepingAnswers(
-      (payloads, seq) => {
-        const bound = payloads.flatMap((payload) => (payload.kind === "subject.bound" ? [payload.subject_id] : []));
-        const bind = bound.flatMap((subject) => subjectKeys(tenant, tenant.resolved.name, { id: subject }));
-        return journal.append(id, payloads, { seq, epoch: lease.epoch }, { bind });
-      },
-      aside,
-      desk.shell,
-    ),
+    append(payloads, seq) {
+      const written = keeping(payloads, seq);
+      // What the account turned out to be is held by another operation: whose it is, is said as at the start.
+      const held = written.rival === undefined ? undefined : journal.leaseOf(written.rival);
+      if (held) throw heldError(held, livenessOf(held.holder), tenant.resolved.timing.leaseMs);
+      return written;
+    },
     holds: () => lease.stillMine(),
   };
 }

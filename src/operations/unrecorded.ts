@@ -1,6 +1,5 @@
 import type { Payload } from "../model/entry.ts";
 import { ProvisionError } from "../model/errors.ts";
-import type { Log } from "../runtime/execute.ts";
 import type { Answer, Aside } from "../runtime/journal/journal.ts";
 import type { Shell } from "./shell.ts";
 
@@ -8,7 +7,11 @@ import type { Shell } from "./shell.ts";
  * Appends as `append` does. Where that fails with an answer in hand, the answer is printed and kept beside the journal
  * ahead of anything else: it must not be lost with this process.
  */
-export function keepingAnswers(append: Log["append"], aside: Aside, shell: Pick<Shell, "progress">): Log["append"] {
+export function keepingAnswers<T>(
+  append: (payloads: Payload[], seq: number) => T,
+  aside: Aside,
+  shell: Pick<Shell, "progress">,
+): (payloads: Payload[], seq: number) => T {
   return (payloads, seq) => {
     try {
       return append(payloads, seq);

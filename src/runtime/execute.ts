@@ -224,6 +224,6 @@ class RunState {
 }
 
 function leaseLost({ plan }: OperationState): ProvisionError {
-  const message = `Another executor took over ${plan.operation_id}; nothing more was sent from here.`;
+  const message = `${plan.operation_id} lost its lease: another executor took it over, or another operation holds the same account. Nothing more was sent from here.`;
   return new ProvisionError("lease_lost", 10, message, { hint: `provision status ${plan.operation_id}` });
 }

@@ -179,7 +179,7 @@ async function loading(reach: Reach, credential: CredentialClass, refresh: boole
     return null;
   } catch (error) {
     if (!(error instanceof ProvisionError)) throw error;
-    return { kind: "not_sent", detail: `the ${credential} credential cannot be had (${error.code})` };
+    return { kind: "not_sent", detail: `the ${credential} credential cannot be had (${error.code})`, dead: true };
   }
 }
 

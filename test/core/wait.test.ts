@@ -31,9 +31,11 @@ const accepted: Invitation = {
   mailed: false,
 };
 
+const KNOWN = { subject: { email: EMAIL, id: ACCOUNT } };
+
 /** The invitation is out and pending; nothing has been heard of it. */
-function open(onDeadline: "stop" | "cancel" = "stop"): Story {
-  const story = running(planOf([invite(), wait({ on_deadline: onDeadline }), group()]));
+function open(onDeadline: "stop" | "cancel" = "stop", changes: Parameters<typeof planOf>[1] = {}): Story {
+  const story = running(planOf([invite(), wait({ on_deadline: onDeadline }), group()], changes));
   let sent = false;
   story.play({
     read: () => (sent ? invited("pending") : notInvited),
@@ -132,6 +134,21 @@ test.each(ENDS)("%s: nothing more is granted", (_, reading, ...ending) => {
   expect(sends).toEqual([]);
   expect(barrier(story)).toEqual(ending);
   expect(story.state.subjectId).toBeNull();
+});
+
+test.each([
+  [
+    "that had an account when it was planned",
+    () => running(planOf([invite({ gate: "none" }), wait(), group()], KNOWN)),
+  ],
+  ["that was invited", () => open("stop", KNOWN)],
+])("a person %s, and whose address is held by another account now, is not gone on with", (_, begin) => {
+  const story = begin();
+  const other = { id: "usr_9", email: EMAIL, status: "active" as const };
+  const { sends } = later(story, invited("accepted", { invitation: null, account: other }));
+  expect(sends).toEqual([]);
+  const ended = story.state.steps.map(({ receipt }) => receipt).find((receipt) => receipt?.result === "conflict");
+  expect([ended?.code, story.name(), story.state.subjectId]).toEqual(["other_account", "diverged", ACCOUNT]);
 });
 
 test("where the invitation is gone and the account is there, the account was found, not redeemed", () => {

@@ -5,13 +5,18 @@ import type { Boundary } from "./kills.boundary.ts";
 
 /**
  * Loaded into the command ahead of itself (`node --import`). It knows the places where a process can be lost between
- * journal and tenant, counts them as they are passed, and at the one that is wanted ends the process by SIGKILL.
+ * journal and tenant, counts them as they are passed, and at the one that is wanted sends the process a signal: SIGKILL,
+ * unless another one is named.
  */
 const LOG = process.env.KILL_LOG ?? "";
-/** Which boundary to die at, from 1; 0 counts them all and lets the command end. */
+/** Which boundary to be struck at, from 1; 0 counts them all and lets the command end. */
 const AT = Number(process.env.KILL_AT ?? 0);
+/** Instead of a number: the first boundary whose kind and words match. */
+const ON = process.env.KILL_ON === undefined ? undefined : new RegExp(process.env.KILL_ON);
+const SIGNAL = process.env.KILL_SIGNAL ?? "SIGKILL";
 
 let passed = 0;
+let struck = false;
 /** The last entry that this process has made durable. */
 let seq: number | null = null;
 /** What the transaction that is open now has inserted. */
@@ -19,10 +24,13 @@ let pending: { seq: number; kind: string }[] = [];
 
 function boundary(kind: Boundary["kind"], what: string): void {
   passed += 1;
-  if (AT !== 0 && AT !== passed) return;
+  const counts = AT === 0 && ON === undefined;
+  const strikes = !struck && (AT === passed || ON?.test(`${kind} ${what}`) === true);
+  if (!counts && !strikes) return;
   const seqs = pending.map((entry) => entry.seq);
   appendFileSync(LOG, `${JSON.stringify({ n: passed, kind, what, seq, seqs } satisfies Boundary)}\n`);
-  if (AT === passed) process.kill(process.pid, "SIGKILL");
+  struck = strikes;
+  if (strikes) process.kill(process.pid, SIGNAL);
 }
 
 const { prepare, transaction } = Sqlite.prototype;

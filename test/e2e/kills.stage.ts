@@ -12,6 +12,7 @@ import type { Boundary } from "./kills.boundary.ts";
 import type { Order, Said } from "./kills.driver.ts";
 
 const BUILT = fileURLToPath(new URL("../../dist/test/e2e/", import.meta.url));
+export const PRELOAD = join(BUILT, "kills.preload.js");
 /** In the folder, so that a copy of the folder is a copy of the tenant too. */
 const TENANT = ".provision/tenant.json";
 const TOKENS = {
@@ -28,8 +29,8 @@ export interface Stage {
   url: string;
   state(): StateDocument;
   fault(kind: string, action: string): Promise<void>;
-  /** One command line under the watch of the preload: counted, or killed at the n-th boundary. */
-  watch(line: readonly string[], at: number): Promise<Watched>;
+  /** One command line under the watch of the preload: counted (0), or struck by the signal at the n-th boundary. */
+  watch(line: readonly string[], at: number, signal?: NodeJS.Signals): Promise<Watched>;
   /** Ends the tenant and leaves the folder. */
   close(): Promise<void>;
 }
@@ -95,12 +96,11 @@ export async function raise(dir: string): Promise<Stage> {
       });
       if (!answer.ok) throw new Error(await answer.text());
     },
-    async watch(line, at) {
+    async watch(line, at, signal = "SIGKILL") {
       const log = join(dir, "boundaries");
       writeFileSync(log, "");
-      const watched = { ...env, KILL_LOG: log, KILL_AT: String(at) };
-      const preload = join(BUILT, "kills.preload.js");
-      const ended = await start(["--import", preload, PROVISION, ...line], dir, watched);
+      const watched = { ...env, KILL_LOG: log, KILL_AT: String(at), KILL_SIGNAL: signal };
+      const ended = await start(["--import", PRELOAD, PROVISION, ...line], dir, watched);
       const boundaries = readFileSync(log, "utf8").split("\n").filter(Boolean);
       return { ...ended, boundaries: boundaries.map((text) => JSON.parse(text) as Boundary) };
     },

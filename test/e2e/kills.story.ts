@@ -14,6 +14,8 @@ export interface Story {
   codes: number[];
   /** Which of the lines are killed. */
   killed: number[];
+  /** By what; SIGKILL where it is not said. */
+  signal?: "SIGTERM";
   /** Set on the tenant ahead of a killed line and of the line that goes on. */
   faults?: { line: number; kind: string; action: string }[];
 }
@@ -105,8 +107,12 @@ export async function killAt(told: Told, driver: Driver, line: number, n: number
   const stage = await raise(dir);
   try {
     await arm(stage, story, line);
-    hit(await stage.watch(linesFor(op)[line] as string[], n), boundary);
-    expect(lastSeq(dir), "the last entry that the dead process left").toBe(boundary.seq ?? template.seq);
+    const struck = await stage.watch(linesFor(op)[line] as string[], n, story.signal);
+    if (story.signal) asked(struck, boundary, story.codes[line] as number);
+    else {
+      hit(struck, boundary);
+      expect(lastSeq(dir), "the last entry that the dead process left").toBe(boundary.seq ?? template.seq);
+    }
     const rest = linesFor(op).slice(line);
     const said = await driver.perform(dir, rest);
     expect(said.map(({ args, code }) => `${args[0]} ${code}`)).toEqual(
@@ -125,4 +131,12 @@ export async function killAt(told: Told, driver: Driver, line: number, n: number
 
 function hit({ signal, boundaries }: Watched, expected: Boundary): void {
   expect({ signal, boundaries }).toEqual({ signal: "SIGKILL", boundaries: [expected] });
+}
+
+/** Asked to stop: it says where the operation stands, in one document, and ends with 130 unless it was at its end. */
+function asked(struck: Watched, expected: Boundary, atEnd: number): void {
+  expect(struck.boundaries).toEqual([expected]);
+  expect([130, atEnd]).toContain(struck.code);
+  expect(documentIn<Operation>(struck).in_flight?.holder ?? null).toBeNull();
+  if (expected.kind !== "append:after" && expected.kind !== "append:before") expect(struck.code).toBe(130);
 }

@@ -20,6 +20,13 @@ const STORIES: Story[] = [
     killed: [2],
     faults: [{ line: 2, kind: "lost_after_commit", action: "invitation.create" }],
   },
+  {
+    name: "asked",
+    config: PATIENT,
+    codes: [3, 0, 4, 0, 3, 0, 5, 0, 0],
+    killed: ALL ? [2, 4, 6, 7] : [4],
+    signal: "SIGTERM",
+  },
 ];
 
 let root: string;
@@ -67,7 +74,7 @@ async function killEach(told: Told): Promise<number> {
   return places.length;
 }
 
-describe.each(STORIES)("the story, $name:", (story) => {
+describe.each(STORIES)("the story, $name ($signal):", (story) => {
   test(
     "wherever its process is killed, the next one brings it to the same end, and the tenant got each change once",
     async () => {

@@ -1,11 +1,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
 import { provider } from "../../providers/sandbox/index.ts";
 import type { Holder } from "../../src/model/entry.ts";
+import type { SubjectKey } from "../../src/model/plan.ts";
 import { type Journal, type Lease, openJournal } from "../../src/runtime/journal/journal.ts";
 import { thisProcess } from "../../src/runtime/process.ts";
 import { PROVISION } from "./built.ts";
 import { type Desk, until } from "./desk.ts";
+import { PRELOAD } from "./kills.stage.ts";
 
 /** One of the built command's processes while it runs, with all that it has said so far. */
 export interface Child {
@@ -19,8 +22,12 @@ export interface Child {
   json<T>(): T;
 }
 
-export function startChild(desk: Desk, args: readonly string[], env: NodeJS.ProcessEnv = {}): Child {
-  const child: ChildProcess = spawn(process.execPath, [PROVISION, ...args], {
+export function startChild(
+  desk: Desk,
+  args: readonly string[],
+  { env = {}, node = [] }: { env?: NodeJS.ProcessEnv; node?: readonly string[] } = {},
+): Child {
+  const child: ChildProcess = spawn(process.execPath, [...node, PROVISION, ...args], {
     cwd: desk.dir,
     env: { ...desk.env, ...env },
     stdio: ["ignore", "pipe", "pipe"],
@@ -57,6 +64,21 @@ export async function inTheAir(desk: Desk, args: readonly string[], action: stri
   return child;
 }
 
+/** A command that stops itself (SIGSTOP) at the first boundary that matches; it stands there when this returns. */
+export async function stoppedAt(desk: Desk, args: readonly string[], boundary: string): Promise<Child> {
+  const log = desk.file(".provision/boundaries");
+  writeFileSync(log, "");
+  const env = { KILL_LOG: log, KILL_ON: boundary, KILL_SIGNAL: "SIGSTOP" };
+  const child = startChild(desk, args, { env, node: ["--import", PRELOAD] });
+  await until(() => /^T/.test(stateOf(child.pid)), `it stops at ${boundary}`);
+  return child;
+}
+
+function stateOf(pid: number): string {
+  const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+  return stat.slice(stat.lastIndexOf(")") + 2);
+}
+
 /** Opens the desk's journal as another executor would. Close it. */
 export function anotherExecutor(desk: Desk): Journal {
   const now = () => new Date().toISOString();
@@ -64,10 +86,15 @@ export function anotherExecutor(desk: Desk): Journal {
 }
 
 /** Takes the lease on an operation and its person as somebody else, who then may or may not show signs of life. */
-export function heldElsewhere(journal: Journal, op: string, email: string, holder: Partial<Holder>): Promise<Lease> {
+export function heldElsewhere(
+  journal: Journal,
+  op: string,
+  person: SubjectKey,
+  holder: Partial<Holder>,
+): Promise<Lease> {
   return journal.takeLease(
     op,
-    provider.fold({ email }).map((key) => `acme-sandbox\0${key}`),
+    provider.fold(person).map((key) => `acme-sandbox\0${key}`),
     {
       leaseMs: 1_000,
       holder: { ...thisProcess(), ...holder },

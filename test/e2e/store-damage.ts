@@ -101,6 +101,15 @@ export function garbled(name: string, from: number, to = Number.POSITIVE_INFINIT
   });
 }
 
+/** Brings everything from the logs into the files themselves, as the last process does that closes them. */
+export function settleLogs(desk: Desk): void {
+  for (const file of ["journal.db", "keys.db"]) {
+    const db = new Sqlite(inState(desk, file));
+    db.pragma("wal_checkpoint(TRUNCATE)");
+    db.close();
+  }
+}
+
 /** Everything that a journal is made of. What SQLite keeps beside it for readers is no content. */
 export function contents(desk: Desk): Record<string, string> {
   const names = filesIn(desk).filter((name) => !/-(?:shm|wal)$/.test(name));

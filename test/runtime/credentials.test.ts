@@ -181,8 +181,19 @@ describe("a credential command", () => {
     now += 59 * 60_000 - 1;
     expect(await short.load("read")).toBe(first);
     now += 2;
-    const { code } = await shownBy(short.load("read"));
-    expect(code).toBe("credential_expired");
+    expect(await shownBy(short.load("read"))).toMatchObject({ code: "credential_expired", exit: 12 });
+  });
+
+  test("that worked before and fails now is no fault of the configuration: exit 12; one that never worked: exit 2", async () => {
+    const stamp = join(dir, "once");
+    const once = of({ command: [program(`test -e ${stamp} && exit 3; touch ${stamp}; echo ${CANARY}`)] });
+    await once.load("read");
+    expect(await shownBy(once.refresh("read"))).toMatchObject({
+      code: "credential_command",
+      exit: 12,
+      all: expect.stringContaining("It gave a token before."),
+    });
+    expect(await shownBy(of({ command: [program("exit 3")] }).load("read"))).toMatchObject({ exit: 2 });
   });
 
   test.each([

@@ -145,9 +145,12 @@ function answerIn(store: Store, op: string, path: string): Answer | undefined {
   return answer;
 }
 
+const TEXTS = ["jid", "prev", "ts", "op", "kind", "enc", "kid", "kc", "nonce", "ct"] as const;
+
 function parsed(text: string): SealedHeader | undefined {
   try {
-    return JSON.parse(text);
+    const found = JSON.parse(text) as Partial<SealedHeader> | null;
+    return TEXTS.every((name) => typeof found?.[name] === "string") ? (found as SealedHeader) : undefined;
   } catch {
     return undefined;
   }

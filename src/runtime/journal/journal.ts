@@ -60,7 +60,7 @@ export interface Journal {
 
   /** Holds room beside the journal for the answers of one run; see `Aside`. Exit 11 where there is none. */
   reserve(op: string): Aside;
-  /** Appends the answers that an earlier run could only keep beside the journal. How many there were. */
+  /** Appends the answers that an earlier run could only keep beside the journal, ahead of `reserve`. How many there were. */
   takeIn(op: string): number;
 
   takeLease(op: string, keys: readonly string[], terms: LeaseTerms): Promise<Lease>;

@@ -37,6 +37,8 @@ export interface Appended {
   ok: boolean;
   /** What was written: all that was given, or of it the replies and readings alone. */
   entries: Entry[];
+  /** The other operation that holds the account which `bind` names; our own lease is gone. */
+  rival?: string;
 }
 
 /** Begins an operation with its frozen plan. Exit 13 `operation_exists` where its id is taken. */
@@ -81,7 +83,8 @@ export function appendTo(
     if (after !== undefined && row.last_seq !== after) return { ok: false, entries: [] };
     const lease = leaseRow(store, op);
     let ok = expect === undefined || (row.last_seq === expect.seq && lease?.epoch === expect.epoch);
-    if (ok && bind.length > 0 && lease !== undefined && addKeys(store, op, lease.epoch, bind) !== undefined) {
+    const rival = ok && bind.length > 0 && lease ? addKeys(store, op, lease.epoch, bind) : undefined;
+    if (rival !== undefined) {
       // Another operation holds this very person. Ours ends here; taking the lease again meets the other one.
       fence(store, op);
       ok = false;
@@ -89,7 +92,7 @@ export function appendTo(
     const written = ok ? payloads : payloads.filter(isEvidence);
     const entries = appendEntries(store, op, written, ok && bind.length > 0 ? { subjects: bind } : undefined);
     if (ok && state !== undefined) updateState(store, op, state);
-    return { ok, entries };
+    return { ok, entries, ...(rival && { rival: rival.op }) };
   });
 }
 
