@@ -8,7 +8,7 @@ import { cardHash } from "./card.ts";
 import { invitationIn, type Proof, standing, standingSince } from "./kinds.ts";
 import { type Context, halt, isFresh, type Move, readAgain, record } from "./move.ts";
 import { already, concluded, notAsExpected, receiptEntry } from "./outcome.ts";
-import { currentStep, failed, stillStands } from "./progress.ts";
+import { askedUntil, currentStep, failed, stillStands } from "./progress.ts";
 import { type Judgement, judge, type Settling } from "./settle.ts";
 import { isOpen, type OperationState, type Seen, type StepState, type Work } from "./state.ts";
 import { nextWait, otherAccount } from "./wait.ts";
@@ -120,6 +120,7 @@ export function settling(state: OperationState, step: StepState, context: Contex
     standing: (seen) => standingSince(plan, work.intent?.before ?? null, seen.reading as Proof),
     keys: context.keys,
     authorship: context.authorship,
+    asked: askedUntil(state, context.now),
     recent: recentlyMade(state, context),
     resend: over ? "over" : resendOf(state, step, "apply", context),
   };

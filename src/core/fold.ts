@@ -32,6 +32,8 @@ function apply(next: OperationState, entry: AnyEntry): void {
     case "step.transport":
       inWork(next, entry, (work) => answered(work, entry));
       if (entry.reply.kind === "accepted" && entry.reply.version !== undefined) own(next, entry.reply.version);
+      if ("retryAt" in entry.reply && entry.reply.retryAt)
+        next.askedToWait = { at: entry.at, until: entry.reply.retryAt };
       break;
     case "step.observed":
       // What was read under another lease may be old by now.

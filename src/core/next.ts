@@ -1,8 +1,8 @@
 import { onward, settling } from "./apply.ts";
 import { coverOf } from "./approval.ts";
 import { type Context, halt, type Move, pausedEntry } from "./move.ts";
-import { currentStep, stopHolds } from "./progress.ts";
-import { isOpen, type OperationState } from "./state.ts";
+import { askedUntil, currentStep, stopHolds } from "./progress.ts";
+import type { OperationState, StepState } from "./state.ts";
 import { nextUndo } from "./undo.ts";
 
 /** What comes next, from the fold alone. Total: every state has an answer, and the answer for an end is `halt`. */
@@ -13,21 +13,24 @@ export function next(state: OperationState, context: Context): Move {
 
 /** Time that the service asked for is given to it, also by a later run. Nothing was in doubt when it asked. */
 function asked(state: OperationState, { now, limits }: Context): Move | null {
-  if (!state.askedToWait || state.steps.some(({ apply, undo }) => isOpen(apply) || isOpen(undo))) return null;
-  const [at, until] = [Date.parse(state.askedToWait.at), Date.parse(state.askedToWait.until)];
-  // A clock that was set back since tells nothing about how long that is from now.
-  if (now < at || now >= until) return null;
+  // What was sent is settled first, and waits for itself.
+  const until = state.steps.some(unsettled) ? null : askedUntil(state, now);
+  if (until === null) return null;
   if (until - now <= limits.retryAfterMs) return { kind: "wait", until, why: "backoff" };
   return pausedEntry("the service asked for time", until);
+}
+
+function unsettled({ apply, receipt, undo, undone }: StepState): boolean {
+  return (apply.intent !== null && receipt === null) || (undo.intent !== null && undone === null);
 }
 
 function decide(state: OperationState, context: Context): Move {
   if (state.ended !== null) return halt;
   if (context.authority.word) return { kind: "halt", refusal: context.authority.word };
-  const unsettled = state.steps.find((step) => step.apply.intent !== null && step.receipt === null);
+  const sent = state.steps.find((step) => step.apply.intent !== null && step.receipt === null);
   if (state.paused?.epoch === state.epoch || state.interrupted?.epoch === state.epoch) return rest(state, context);
   if (state.rollback) return nextUndo(state, context);
-  if (unsettled) return settling(state, unsettled, context, false);
+  if (sent) return settling(state, sent, context, false);
   if (stopHolds(state)) return halt;
   return onward(state, context);
 }

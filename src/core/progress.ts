@@ -52,3 +52,10 @@ export function stillStands(state: OperationState, plan: WriteStep, reading: Pro
     return reading.value.account?.id === state.subjectId && reading.value.account.status === "active";
   return standing(plan, reading, false) === "wanted";
 }
+
+/** Until when the service asked for time, in milliseconds; null where that is over, or the clock was set back since. */
+export function askedUntil({ askedToWait }: OperationState, now: number): number | null {
+  if (!askedToWait || now < Date.parse(askedToWait.at)) return null;
+  const until = Date.parse(askedToWait.until);
+  return now < until ? until : null;
+}

@@ -29,6 +29,8 @@ export interface Settling {
   keys: boolean;
   /** The tenant's own record can name the author of a change. */
   authorship: boolean;
+  /** Until when the service asked for time, whichever attempt it answered. */
+  asked: number | null;
   /** The target was made by this run moments ago, and may not be visible yet. */
   recent: boolean;
   /**
@@ -141,6 +143,7 @@ function notWanted(s: Settling, reply: Reply, seen: Seen, standing: Standing): J
       return proven(s, seen) ?? conclude("rejected", null, reply.code, reply.detail);
     case "denied":
       if (reply.status === 401) {
+        if (standing === "other") return otherValue(s, seen);
         const why = `the credential is no longer accepted (${reply.detail})`;
         // A run that comes later has read its credential anew.
         if (s.work.attempts.at(-1)?.epoch !== s.epoch) return resend(s, "unauthenticated", why, null);
@@ -218,13 +221,18 @@ function poll(s: Settling, seen: Seen, cap: number): number {
 
 function provenFrom(s: Settling): number {
   const { requestMs, settleMs } = s.limits;
-  const inAir = live(s.work).flatMap(({ reply, transport }) => {
+  const open = isOpen(s.work);
+  const since = Date.parse(s.work.doubtSince ?? s.work.intent?.at ?? "");
+  return Math.max(inAirUntil(s.work, s.limits), open ? since + requestMs + settleMs : answeredAt(s) + settleMs);
+}
+
+/** Until when a request whose answer was lost, or said "later", may still arrive and be seen; 0 where none can. */
+export function inAirUntil(work: Work, { requestMs, settleMs, asyncMs }: Limits): number {
+  const inAir = live(work).flatMap(({ reply, transport }) => {
     const started = Date.parse(transport.started_at);
     if (reply.kind === "lost") return [started + requestMs + settleMs];
-    return reply.kind === "accepted" && reply.asynchronous ? [started + transport.duration_ms + s.limits.asyncMs] : [];
+    return reply.kind === "accepted" && reply.asynchronous ? [started + transport.duration_ms + asyncMs] : [];
   });
-  if (isOpen(s.work)) inAir.push(Date.parse(s.work.doubtSince ?? s.work.intent?.at ?? "") + requestMs + settleMs);
-  else inAir.push(answeredAt(s) + settleMs);
   return Math.max(0, ...inAir);
 }
 
@@ -233,7 +241,8 @@ function answeredAt(s: Settling): number {
   return last ? Date.parse(last.transport.started_at) + last.transport.duration_ms : 0;
 }
 
-function resend(s: Settling, code: string, detail: string, told: number | null): Judgement {
+function resend(s: Settling, code: string, detail: string, named: number | null): Judgement {
+  const told = s.asked === null ? named : Math.max(named ?? 0, s.asked);
   const at = told ?? answeredAt(s) + backoff(Math.max(1, ofRun(s).length), s.limits);
   if (s.resend === "over") return leave(s, code, detail, null);
   if (told !== null && told - s.now > s.limits.retryAfterMs) return leave(s, code, detail, told);

@@ -10,7 +10,9 @@ import { cardHash } from "./card.ts";
 import { identityIn, invitationIn, type Proof, type Standing, standing, undoStep, valueText } from "./kinds.ts";
 import { type Context, halt, isFresh, type Move, readAgain, record, versionOf } from "./move.ts";
 import { receiptEntry } from "./outcome.ts";
-import { type Judgement, judge } from "./settle.ts";
+import type { Limits } from "./pace.ts";
+import { askedUntil } from "./progress.ts";
+import { inAirUntil, type Judgement, judge } from "./settle.ts";
 import { isOpen, type OperationState, type StepState } from "./state.ts";
 import { redeemed } from "./wait.ts";
 
@@ -58,11 +60,8 @@ export function nextUndo(state: OperationState, context: Context): Move {
   );
   const sent = open.find(({ step }) => step.undo.intent !== null);
   if (sent) return settlingUndo(state, sent, context);
-  // A read that lags behind our own change would show it taken back already.
-  const shown = Math.max(
-    0,
-    ...open.map(({ step }) => Date.parse(step.receiptAt ?? state.plan.created_at) + context.limits.settleMs),
-  );
+  // A read that lags behind our own change would show it taken back already; and what is late would come after the undo.
+  const shown = Math.max(0, ...open.map(({ step }) => shownFrom(state, step, context.limits)));
   if (context.now < shown) return { kind: "wait", until: shown, why: "settle" };
   const asked = askOnce(state, open, context);
   if (asked) return asked;
@@ -72,6 +71,10 @@ export function nextUndo(state: OperationState, context: Context): Move {
     if (move) return move;
   }
   return halt;
+}
+
+function shownFrom({ plan }: OperationState, { apply, receiptAt }: StepState, limits: Limits): number {
+  return Math.max(Date.parse(receiptAt ?? plan.created_at) + limits.settleMs, inAirUntil(apply, limits));
 }
 
 /** A group stays while a licence that requires it is not taken back. */
@@ -196,6 +199,7 @@ function settlingUndo(state: OperationState, { step, back, receipt }: Compensati
     standing: (seen) => STANDS[guard(state, receipt, back, seen.reading as Proof)],
     keys: context.keys,
     authorship: context.authorship,
+    asked: askedUntil(state, context.now),
     recent: recentlyMade(state, context),
     resend: resendOf(state, step, "rollback", context),
   });

@@ -4,7 +4,7 @@ import type { StateDocument } from "../../providers/sandbox/tenant/views.ts";
 import type { Entry } from "../../src/model/entry.ts";
 import { openJournal } from "../../src/runtime/journal/journal.ts";
 import type { Operation } from "./desk.ts";
-import type { Said } from "./kills.driver.ts";
+import type { Said } from "./kills.command.ts";
 
 /** What an operation came to, without times, ids of requests and the number of tries that it took. */
 export function outcome({ state, steps, compensations, residual_effects }: Operation) {

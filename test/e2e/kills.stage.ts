@@ -9,9 +9,10 @@ import type { StateDocument } from "../../providers/sandbox/tenant/views.ts";
 import { writeRunning } from "../../src/operations/sandbox.ts";
 import { PROVISION, refuseStaleBuild, runHere } from "./built.ts";
 import type { Boundary } from "./kills.boundary.ts";
-import type { Order, Said } from "./kills.driver.ts";
+import type { Said } from "./kills.command.ts";
+import type { Order } from "./kills.driver.ts";
 
-const BUILT = fileURLToPath(new URL("../../dist/test/e2e/", import.meta.url));
+export const BUILT = fileURLToPath(new URL("../../dist/test/e2e/", import.meta.url));
 export const PRELOAD = join(BUILT, "kills.preload.js");
 /** In the folder, so that a copy of the folder is a copy of the tenant too. */
 const TENANT = ".provision/tenant.json";
@@ -28,7 +29,7 @@ export interface Stage {
   env: NodeJS.ProcessEnv;
   url: string;
   state(): StateDocument;
-  fault(kind: string, action: string): Promise<void>;
+  fault(kind: string, action: string, times?: number): Promise<void>;
   /** One command line under the watch of the preload: counted (0), or struck by the signal at the n-th boundary. */
   watch(line: readonly string[], at: number, signal?: NodeJS.Signals): Promise<Watched>;
   /** Ends the tenant and leaves the folder. */
@@ -78,21 +79,21 @@ function envOf(root: string): NodeJS.ProcessEnv {
   return { PATH: process.env.PATH, HOME: home, XDG_CONFIG_HOME: join(home, ".config") };
 }
 
-/** Serves the tenant of a folder, in this process and over a real socket. */
-export async function raise(dir: string): Promise<Stage> {
+/** Serves the tenant of a folder, in this process and over a real socket. `seed`: who is there at the very first. */
+export async function raise(dir: string, seed?: unknown): Promise<Stage> {
   const env = envOf(join(dir, ".."));
-  const tenant = await startTenant({ stateFile: join(dir, TENANT), tokens: TOKENS });
+  const tenant = await startTenant({ stateFile: join(dir, TENANT), tokens: TOKENS, seed });
   writeRunning(join(dir, ".provision", "sandbox"), tenant, 0);
   return {
     dir,
     env,
     url: tenant.url,
     state: tenant.state,
-    async fault(kind, action) {
+    async fault(kind, action, times = 1) {
       const answer = await fetch(`${tenant.url}/_sandbox/faults`, {
         method: "POST",
         headers: { authorization: `Bearer ${TOKENS.control}`, "content-type": "application/json", connection: "close" },
-        body: JSON.stringify({ kind, action }),
+        body: JSON.stringify({ kind, action, times }),
       });
       if (!answer.ok) throw new Error(await answer.text());
     },

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import type { Operation } from "./desk.ts";
 import { PRIYA } from "./desk.ts";
 import { type Boundary, KINDS } from "./kills.boundary.ts";
-import type { Said } from "./kills.driver.ts";
+import type { Said } from "./kills.command.ts";
 import { againstTheRecord, documentIn, entriesOf, lastSeq, outcome, truth } from "./kills.judge.ts";
 import { copyOf, type Driver, layOut, raise, removeRoot, type Stage, type Watched } from "./kills.stage.ts";
 

@@ -131,7 +131,7 @@ function observe(theatre: Theatre, state: OperationState, move: Observe): Payloa
   }
   const truth = fault === "stale" ? world.truthAt(theatre.clock - LIMITS.settleMs) : world.truth;
   const reading: Reading<Observed> = fault === "unreadable" ? UNREADABLE : world.read(step, state.subjectId, truth);
-  if (reading.kind !== "unreadable") watch.read(move, step, truth[targetOf(step)]?.version ?? 0);
+  if (reading.kind !== "unreadable") watch.read(move, step, truth[targetOf(step)]?.version ?? 0, epoch);
   theatre.tick(1);
   const entry: Payload = { kind: "step.observed", step: number, phase, epoch, purpose, reading, read_at, reads: [] };
   return fault === "refused by a guard" ? { ...entry, refusal: LAST_OWNER } : entry;

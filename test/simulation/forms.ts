@@ -31,32 +31,33 @@ interface Depth {
 }
 
 /**
- * Every history of all plans of one and two steps with two adversities, of three and four with one; of one step in
- * every combination of abilities. A person's unusual act is counted beside them.
+ * Every history of all plans of one and two steps with two adversities, of three and four with one. Beside them stand
+ * worlds that begin half true, every combination of what a service can do, and acts of people that are not ordinary.
  */
 export function completeForm(): Job[] {
-  const one = { abilities: ALL_ABILITIES, halfTrue: false };
+  const all = { abilities: ALL_ABILITIES, adversities: 1, acts: 1, halfTrue: true };
+  const extremes = { abilities: EXTREMES, adversities: 1, acts: 1, halfTrue: false };
   return [
-    ...jobs(1, { ...one, adversities: 1, acts: 2, halfTrue: true }, { ...one, adversities: 2, acts: 1 }),
     ...jobs(
-      2,
-      { abilities: ALL_ABILITIES, adversities: 1, acts: 1, halfTrue: true },
-      { abilities: EXTREMES, adversities: 2, acts: 0, halfTrue: true },
+      1,
+      { ...all, adversities: 2, acts: 0, halfTrue: false },
+      all,
+      { ...extremes, acts: 2 },
+      { ...extremes, adversities: 2 },
     ),
-    ...jobs(3, { abilities: EXTREMES, adversities: 1, acts: 1, halfTrue: true }),
-    ...jobs(4, { abilities: EXTREMES, adversities: 1, acts: 1, halfTrue: false }),
+    ...jobs(2, { ...extremes, adversities: 2, acts: 0 }, { ...all, acts: 0 }, extremes),
+    ...jobs(3, { ...extremes, acts: 0, halfTrue: true }, extremes),
+    ...jobs(4, { ...extremes, acts: 0 }),
   ];
 }
 
-/** The same with one adversity, the shortest plans first: as much of it as there is time for. */
+/** The same with one adversity, for every change of the code: it takes about a minute. */
 export function boundedForm(): Job[] {
-  const once = { abilities: EXTREMES, adversities: 1 };
+  const once = { abilities: EXTREMES, adversities: 1, acts: 0, halfTrue: false };
   return [
-    ...jobs(1, { ...once, abilities: ALL_ABILITIES, acts: 0, halfTrue: true }, { ...once, acts: 1, halfTrue: false }),
-    ...jobs(2, { ...once, acts: 0, halfTrue: true }),
-    ...jobs(3, { ...once, acts: 0, halfTrue: false }),
-    ...jobs(4, { ...once, acts: 0, halfTrue: false }),
-    ...jobs(2, { ...once, acts: 1, halfTrue: false }),
+    ...jobs(1, { ...once, abilities: ALL_ABILITIES, halfTrue: true }, { ...once, acts: 1 }),
+    ...jobs(2, { ...once, halfTrue: true }),
+    ...jobs(3, once),
   ];
 }
 

@@ -37,6 +37,7 @@ export function sample(
     const adversities = 1 + dice.below(6);
     const theatre = new Theatre({ plan, planHash, world, chooser: dice, adversities, clock, patienceMs, ...told });
     note(played(theatre, 1 + dice.below(3)), () => ({ seed }), counts, seen);
+    for (const { invariant, detail } of theatre.watch.tally.broken) tell?.(`BROKEN ${invariant}: ${detail}`);
     clock = theatre.clock + 60_000;
     world.settleDown();
   }

@@ -168,7 +168,10 @@ export class Theatre {
   get inTheAir(): boolean {
     // A change that was promised and is there cannot be told from one that somebody else made meanwhile.
     const untold = this.world.rivals > 0;
-    return this.air.some(({ request, promised }) => !this.world.remembers(request.key) && !(promised && untold));
+    return this.air.some(
+      ({ request, promised }) =>
+        !this.world.remembers(request.key) && !this.world.isPast(request) && !(promised && untold),
+    );
   }
 
   /** Time passes, and what is due on the way arrives. */

@@ -5,10 +5,10 @@ import type { Observed, Reading } from "../../src/model/reading.ts";
 import { Decisions } from "./decisions.ts";
 import { type Invariant, Tally } from "./invariants.ts";
 import { expectedIn, wantedIn } from "./reads.ts";
-import { LIMITS } from "./replies.ts";
+import { mayReplace } from "./replaces.ts";
 import type { Stage } from "./stage.ts";
 import { newTrack, type Track } from "./track.ts";
-import { type Applied, expectedValue, type Request, SUBJECT, targetOf } from "./truth.ts";
+import { type Applied, type Request, SUBJECT, targetOf } from "./truth.ts";
 
 type Of<K extends AnyEntry["kind"]> = Extract<AnyEntry, { kind: K }>;
 
@@ -28,9 +28,8 @@ export class Watch {
   /** By step: forward, and back. */
   private readonly tracks: Record<Phase, (Track | undefined)[]> = { apply: [], rollback: [] };
   private readonly byKey = new Map<string, Track>();
-  /** The version of each thing that was read last, when, and when something was last sent. */
+  /** The version of each thing that was read last under a lease, and when. */
   private readonly looked = new Map<string, { version: number; at: number }>();
-  private sentAt = 0;
 
   constructor(theatre: Stage) {
     this.theatre = theatre;
@@ -61,8 +60,8 @@ export class Watch {
     if (track) track.lied = true;
   }
 
-  read(move: { step: number; phase: Phase }, step: Step, version: number): void {
-    this.looked.set(targetOf(step), { version, at: this.theatre.clock });
+  read(move: { step: number; phase: Phase }, step: Step, version: number, epoch: number): void {
+    this.looked.set(`${epoch} ${targetOf(step)}`, { version, at: this.theatre.clock });
     this.theatre.print.add(version);
     this.theatre.print.add(move.step);
   }
@@ -74,14 +73,16 @@ export class Watch {
     this.check("announced", track.key === key && track.intents.includes(attempt) && epoch === holder, about);
     this.check("request", !track.sent.includes(attempt), about);
     if (this.overtaken > 0) this.check("fenced", holder === this.theatre.epoch, about);
-    if (track.forbidden) this.check("forbidden", false, about);
-    if (track.askedFor > 0) this.check("asked", this.theatre.clock >= track.askedFor, about);
+    const { known } = track;
+    if (known.forbidden) this.check("forbidden", false, about);
+    if (known.askedFor > 0) this.check("asked", this.theatre.clock >= known.askedFor, about);
     if (this.rollingBack) this.check("forward", phase === "rollback", about);
     if (phase === "apply" && this.divergedIn === epoch) this.check("diverged", false, about);
     for (const { invariant, holds, detail } of track.claims) this.check(invariant, holds, detail);
     track.claims = [];
     track.sent.push(attempt);
-    this.sentAt = this.theatre.clock;
+    track.sentAt = this.theatre.clock;
+    track.looked = this.looked.get(`${epoch} ${targetOf(step)}`) ?? null;
   }
 
   arrival(): void {
@@ -92,7 +93,8 @@ export class Watch {
     const { step, phase, from } = change;
     const track = this.byKey.get(change.key) ?? this.track(step, phase);
     track.changes += 1;
-    const { keys, guard } = this.theatre.world.abilities;
+    const { abilities } = this.theatre.world;
+    const { keys, guard } = abilities;
     const { rivals } = this.theatre.world;
     if (track.changes === 1) track.rivals = rivals;
     // Without keys and guards, what somebody took back again cannot be told from what never happened.
@@ -101,26 +103,12 @@ export class Watch {
     if (distinguishes && track.intents.length > 1) this.check("once", track.changes === 1, about);
     const told = track.lied || this.track(step, "apply").lied;
     if (from.owner === "rival" && !told && (distinguishes || track.changes === 1))
-      this.check("others", this.mayReplace(change, request), about);
+      this.check("others", mayReplace(change, request, track, abilities, this.words.get(step)), about);
     if (phase === "rollback" && from.owner !== "rival" && !told) this.check("proven", from.owner === "us", about);
     const account = this.theatre.world.at("account");
     const found = this.theatre.plan.subject.id === undefined && account.email !== null;
     if (found && request.step.kind !== "invite" && request.step.kind !== "cancel_invitation")
       this.check("identity", account.email === SUBJECT, about);
-  }
-
-  /** Whether replacing what somebody else decided was right, or could not be known. */
-  private mayReplace({ from, target, phase, to }: Applied, { step, ifVersion }: Request): boolean {
-    const { guard } = this.theatre.world.abilities;
-    const looked = this.looked.get(target);
-    if (!looked) return false;
-    if (from.version > looked.version) {
-      if (guard === "if_match" && (ifVersion !== null || from.value !== null)) return false;
-      return this.sentAt - looked.at <= LIMITS.requestMs;
-    }
-    if (phase === "apply") return !("expects" in step) || from.value === expectedValue(step) || target === "invitation";
-    // What is not there has no version; only by one could it be told that somebody else took it away meanwhile.
-    return (guard === "none" || from.value === null) && (target !== "invitation" || from.id === to.id);
   }
 
   entry(entry: AnyEntry): void {
@@ -154,6 +142,7 @@ export class Watch {
         break;
       case "op.state":
         if (entry.event === "rollback") this.rollingBack = true;
+        if (entry.event === "paused") this.closeAttempts();
         break;
       case "subject.bound": {
         const by = this.theatre.world.at("account");
@@ -163,8 +152,15 @@ export class Watch {
     }
   }
 
-  private answered({ step, phase, reply }: Of<"step.transport">): void {
+  private closeAttempts(): void {
+    for (const tracks of Object.values(this.tracks))
+      for (const track of tracks) if (track) track.closed = Math.max(0, ...track.intents);
+  }
+
+  private answered({ step, phase, reply, attempt }: Of<"step.transport">): void {
     const track = this.track(step, phase);
+    // An answer that comes once the step was begun anew is of another day.
+    if (attempt <= track.closed) return;
     if (reply.kind === "denied" && reply.status === 401) this.check("token", true, () => "");
     if (reply.kind === "denied" && reply.status === 403) {
       track.forbidden = true;
@@ -187,6 +183,8 @@ export class Watch {
     const fresh = track.try === entry.try ? track : this.renew(entry);
     if (fresh.intents.length > 0) this.check("once", fresh.key === entry.key, () => "one try has two keys");
     fresh.intents.push(entry.attempt);
+    // What another brings to the journal later is seen by the next move, and not by the one under way.
+    fresh.known = { forbidden: fresh.forbidden, askedFor: fresh.askedFor };
     this.moved(entry, entry.seq);
     if (this.overtaken > 1)
       this.check("fenced", entry.epoch === this.theatre.epoch, () => `an intent of epoch ${entry.epoch}`);

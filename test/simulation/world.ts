@@ -128,6 +128,12 @@ export class World {
     return this.answers.has(key);
   }
 
+  /** Whether this request can change nothing any more, whenever it arrives: the invitation that it would end has ended. */
+  isPast({ step, invitationId }: Request): boolean {
+    const { id, value } = this.at("invitation");
+    return step.kind === "cancel_invitation" && (id !== invitationId || value !== "pending");
+  }
+
   private guarded({ step, ifVersion }: Request): Reply | null {
     if (this.abilities.guard !== "if_match") return null;
     const one = this.at(targetOf(step));
