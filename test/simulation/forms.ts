@@ -38,15 +38,9 @@ export function completeForm(): Job[] {
   const all = { abilities: ALL_ABILITIES, adversities: 1, acts: 1, halfTrue: true };
   const extremes = { abilities: EXTREMES, adversities: 1, acts: 1, halfTrue: false };
   return [
-    ...jobs(
-      1,
-      { ...all, adversities: 2, acts: 0, halfTrue: false },
-      all,
-      { ...extremes, acts: 2 },
-      { ...extremes, adversities: 2 },
-    ),
+    ...jobs(1, { ...all, adversities: 2, acts: 0, halfTrue: false }, all, { ...extremes, acts: 2 }),
     ...jobs(2, { ...extremes, adversities: 2, acts: 0 }, { ...all, acts: 0 }, extremes),
-    ...jobs(3, { ...extremes, acts: 0, halfTrue: true }, extremes),
+    ...jobs(3, { ...extremes, acts: 0, halfTrue: true }),
     ...jobs(4, { ...extremes, acts: 0 }),
   ];
 }
