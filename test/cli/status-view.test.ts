@@ -97,7 +97,7 @@ describe("the notes below it", () => {
     const text = notes(denied());
     expect(text).toContain("prov_2026_07_24_k3v9q2mz on acme-production, as of 2026-07-24T10:00:");
     expect(text).toContain("priya@example.test, usr_1938");
-    expect(text).toContain("has now role member, group engineering");
+    expect(text).toContain("has now account active, role member, group engineering");
     expect(text).toContain("in flight nothing");
     expect(text).toMatch(/stands at step 5: forbidden, by the tenant, request req_\d+ the token may not do this/);
     expect(text).toContain("asked by os:kim (cli, verified)");
@@ -140,7 +140,7 @@ describe("the notes below it", () => {
     });
     expect(story.name()).toBe("rolled_back");
     expect(notes(story)).toContain("step 4: group.remove engineering, undone");
-    expect(notes(story)).toContain("has now role guest");
+    expect(notes(story)).toContain("has now account active, role guest");
     expect(notes(story)).not.toContain("group engineering,");
   });
 

@@ -1,8 +1,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
+import { expect } from "vitest";
 import { type Desk, endDesk, openDesk, until } from "./desk.ts";
-import { ordinaryOnly } from "./path.ts";
+import { approve, ordinaryOnly, plan, run } from "./path.ts";
 
 /** One request as it came from a client of the tenant. */
 export interface Asked {
@@ -156,4 +157,13 @@ export async function overtaken<T>(desk: Desk, action: string, go: () => Promise
   await desk.tenant.clearFaults();
   await first();
   return going;
+}
+
+/** Planned, approved and invited; and the id of the invitation. */
+export async function invited(desk: Desk, email: string): Promise<{ op: string; id: string }> {
+  const op = await plan(desk, email);
+  await approve(desk, op);
+  expect((await run(desk, op)).code).toBe(4);
+  const made = (await desk.tenant.state()).invitations.find((one) => one.email === email && one.state === "pending");
+  return { op, id: made?.id ?? "" };
 }

@@ -1,17 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { Desk } from "./desk.ts";
-import {
-  type Between,
-  closeField,
-  colleague,
-  invitationsOf,
-  openField,
-  overtaken,
-  perhapsThere,
-  sent,
-  told,
-} from "./field-between.ts";
-import { accepted, approve, holds, plan, results, rollback, run, undos } from "./path.ts";
+import { type Between, closeField, colleague, invitationsOf, invited, openField, sent, told } from "./field-between.ts";
+import { accepted, approve, holds, results, rollback, run, undos } from "./path.ts";
 
 let desk: Desk;
 let between: Between;
@@ -25,14 +15,6 @@ afterEach(() => {
 afterAll(() => closeField({ desk, between }));
 
 const whole = (yaml: string) => yaml;
-
-async function invited(email: string): Promise<{ op: string; id: string }> {
-  const op = await plan(desk, email);
-  await approve(desk, op);
-  expect((await run(desk, op)).code).toBe(4);
-  const made = (await desk.tenant.state()).invitations.find((one) => one.email === email && one.state === "pending");
-  return { op, id: made?.id ?? "" };
-}
 
 const account = (email: string, op: string) => desk.tenant.act("edit/user", { email, op });
 
@@ -68,7 +50,7 @@ test("nobody is waited for who was deleted after accepting, and there is nothing
 });
 
 test("an acceptance of which the tenant names no account is no membership", async () => {
-  const { op } = await invited("nameless@example.test");
+  const { op } = await invited(desk, "nameless@example.test");
   await desk.tenant.accept("nameless@example.test");
   const nobody = (body: { items: object[] }) => ({
     ...body,
@@ -119,7 +101,7 @@ test("an account that is deleted between two runs ends the second one, which say
 });
 
 test("an invitation that a colleague withdrew while we wait has ended the operation, and nothing is left to cancel", async () => {
-  const { op, id } = await invited("withdrawn@example.test");
+  const { op, id } = await invited(desk, "withdrawn@example.test");
   await colleague(desk, "DELETE", `/invitations/${id}`);
   const before = (await sent(desk)).length;
   const { code, left } = await run(desk, op);
@@ -135,7 +117,7 @@ test("an invitation that a colleague withdrew while we wait has ended the operat
 
 test("an invitation that a colleague made in place of ours is theirs, for the run and for the way back", async () => {
   const email = "made-again@example.test";
-  const { op, id } = await invited(email);
+  const { op, id } = await invited(desk, email);
   await colleague(desk, "DELETE", `/invitations/${id}`);
   await colleague(desk, "POST", "/invitations", { email, role: "guest", send_email: false });
   const before = (await sent(desk)).length;
@@ -150,7 +132,7 @@ test("an invitation that a colleague made in place of ours is theirs, for the ru
 
 test("the same where nobody ran in between: the way back cancels ours alone, and that one is gone", async () => {
   const email = "made-again-unseen@example.test";
-  const { op, id } = await invited(email);
+  const { op, id } = await invited(desk, email);
   await colleague(desk, "DELETE", `/invitations/${id}`);
   await colleague(desk, "POST", "/invitations", { email, role: "guest", send_email: false });
   const back = await rollback(desk, op);
@@ -165,7 +147,7 @@ test.each([
   "an invitation that %s is not waited for, not renewed by itself and not cancelled",
   async (_how, what, state, word) => {
     const email = `${what}@example.test`;
-    const { op } = await invited(email);
+    const { op } = await invited(desk, email);
     await desk.tenant.act(what, { email });
     const before = (await sent(desk)).length;
     for (let times = 0; times < 2; times++) {
@@ -192,7 +174,7 @@ test.each(["expire", "decline"])(
   "an invitation that ended by itself before anybody looked is gone already for the way back: %s",
   async (what) => {
     const email = `unseen-${what}@example.test`;
-    const { op } = await invited(email);
+    const { op } = await invited(desk, email);
     await desk.tenant.act(what, { email });
     const before = (await sent(desk)).length;
     const { code, left } = await rollback(desk, op);
@@ -202,7 +184,7 @@ test.each(["expire", "decline"])(
 );
 
 test("an invitation that was accepted before it could be cancelled is not taken back, and its account is named", async () => {
-  const { op } = await invited("quicker@example.test");
+  const { op } = await invited(desk, "quicker@example.test");
   await desk.tenant.accept("quicker@example.test");
   const { code, left } = await rollback(desk, op);
   expect([code, left.state, results(left)[0], undos(left)[0]]).toEqual([0, "rolled_back", "accepted", "unavailable"]);
@@ -212,7 +194,7 @@ test("an invitation that was accepted before it could be cancelled is not taken 
 
 test("an invitation whose cancelling and whose state cannot be known stays in doubt until it can be read", async () => {
   const email = "cancelled-in-doubt@example.test";
-  const { op } = await invited(email);
+  const { op } = await invited(desk, email);
   between.after = (asked, answer) => {
     if (asked.method !== "DELETE") return answer;
     between.instead = () => told(404, { code: "not_found", message: "Not found." });
@@ -230,69 +212,12 @@ test("an invitation whose cancelling and whose state cannot be known stays in do
   expect(await invitationsOf(desk, email)).toEqual(["guest cancelled"]);
 });
 
-test("somebody else's open invitation with the same role is taken over, waited for, and never cancelled by us", async () => {
-  const email = "invited-before@example.test";
-  const op = await plan(desk, email);
-  await approve(desk, op);
-  const theirs = () => colleague(desk, "POST", "/invitations", { email, role: "guest", send_email: false });
-  const { code, left } = await overtaken(desk, "invitation.create", () => run(desk, op), theirs);
-  expect([code, left.state, results(left)[0], undos(left)[0]]).toEqual([4, "waiting", "adopted", "none"]);
-  expect((await rollback(desk, op)).code).toBe(0);
-  expect(await invitationsOf(desk, email)).toEqual(["guest pending"]);
-});
-
-test("somebody else's open invitation with another role is no invitation of this plan", async () => {
-  const email = "invited-higher@example.test";
-  const op = await plan(desk, email);
-  await approve(desk, op);
-  const theirs = () => colleague(desk, "POST", "/invitations", { email, role: "member", send_email: false });
-  const { code, left } = await overtaken(desk, "invitation.create", () => run(desk, op), theirs);
-  expect([code, left.state, results(left)[0], left.blocked?.code]).toEqual([
-    6,
-    "diverged",
-    "conflict",
-    "already_invited",
-  ]);
-  expect((await rollback(desk, op)).code).toBe(0);
-  expect(await invitationsOf(desk, email)).toEqual(["member pending"]);
-});
-
-test("an account that somebody made while we invite contradicts a request that says there is none", async () => {
-  const email = "made-meanwhile@example.test";
-  const op = await plan(desk, email);
-  await approve(desk, op);
-  const before = (await sent(desk)).length;
-  const theirs = () => colleague(desk, "POST", "/users", { email, role: "guest" });
-  const { code, left } = await overtaken(desk, "invitation.create", () => run(desk, op), theirs);
-  expect([code, left.state, results(left), undos(left)[0]]).toEqual([
-    6,
-    "diverged",
-    ["conflict", "-", "-", "-"],
-    "none",
-  ]);
-  expect(left.blocked).toMatchObject({ step: 1, code: "not_as_expected", by: "plan" });
-  expect((await run(desk, op)).code).toBe(6);
-  expect(await sent(desk, before)).toEqual(["invitation.create 409"]);
-  expect(await holds(desk, email)).toEqual({ role: "guest", status: "active", groups: [] });
-});
-
-test("where the request leaves that open, the account is found, and only what was given to it is taken back", async () => {
-  const email = "found-meanwhile@example.test";
-  const op = await plan(desk, email, perhapsThere);
-  await approve(desk, op);
-  const theirs = () => colleague(desk, "POST", "/users", { email, role: "guest" });
-  const { code, left } = await overtaken(desk, "invitation.create", () => run(desk, op), theirs);
-  expect([code, results(left)]).toEqual([0, ["already_member", "observed", "changed", "added"]]);
-  expect((await rollback(desk, op)).code).toBe(0);
-  expect(await holds(desk, email)).toEqual({ role: "guest", status: "active", groups: [] });
-});
-
 test("an invitation that ended long ago stands in nobody's way", async () => {
   const email = "terminal@example.test";
-  const first = await invited(email);
+  const first = await invited(desk, email);
   await desk.tenant.act("decline", { email });
   expect((await run(desk, first.op)).code).toBe(13);
-  const second = await invited(email);
+  const second = await invited(desk, email);
   expect(second.op).not.toBe(first.op);
   expect(await invitationsOf(desk, email)).toEqual(["guest declined", "guest pending"]);
   const back = await rollback(desk, second.op);
@@ -302,7 +227,7 @@ test("an invitation that ended long ago stands in nobody's way", async () => {
 
 test("an invitation that is accepted into an account made by hand gives nothing that would lower it", async () => {
   const email = "by-hand@example.test";
-  const { op } = await invited(email);
+  const { op } = await invited(desk, email);
   await colleague(desk, "POST", "/users", { email, role: "billing" });
   await desk.tenant.accept(email);
   const before = (await sent(desk)).length;
@@ -311,24 +236,3 @@ test("an invitation that is accepted into an account made by hand gives nothing 
   expect(await sent(desk, before)).toEqual([]);
   expect(await holds(desk, email)).toMatchObject({ role: "billing" });
 });
-
-test.each([
-  ["no seat is left", 422, "no_seat", "rejected"],
-  ["the person has blocked the organisation", 403, "blocked_by_user", "denied"],
-])(
-  "where %s the tenant's own reason is told, nothing is asked twice and the next person is invited",
-  async (_what, status, code, word) => {
-    const email = `${code.replaceAll("_", "-")}@example.test`;
-    const op = await plan(desk, email);
-    await approve(desk, op);
-    between.instead = ({ method, path }) =>
-      method === "POST" && path === "/invitations" ? told(status, { code, message: "Not possible." }) : undefined;
-    for (let times = 0; times < 2; times++) {
-      const { code: exit, left } = await run(desk, op);
-      expect([exit, left.state, results(left)[0], left.blocked?.code]).toEqual([5, "partial_failure", word, code]);
-    }
-    expect(between.asked.filter(({ method }) => method === "POST")).toHaveLength(1);
-    between.calm();
-    await invited(`after-${email}`);
-  },
-);
