@@ -1,5 +1,6 @@
 import { isWrite } from "../model/plan.ts";
 import type { Receipt } from "../model/receipt.ts";
+import { hasNow } from "./holdings.ts";
 import { actionOf, invitationIn, targetOf, valueText } from "./kinds.ts";
 import { inDoubt } from "./progress.ts";
 import type { OperationState } from "./state.ts";
@@ -45,6 +46,7 @@ export interface ResidualEffect {
  * no call takes back. Listed for every change that this operation made or may have made.
  */
 export function residualEffects(state: OperationState): ResidualEffect[] {
+  const deleted = hasNow(state).includes("account deleted");
   const stands: ResidualEffect[] = [];
   const doubtful: ResidualEffect[] = [];
   const accounts: ResidualEffect[] = [];
@@ -61,13 +63,18 @@ export function residualEffects(state: OperationState): ResidualEffect[] {
     if (!receipt?.ours && !doubt) continue;
     const account = plan.kind === "invite" ? (state.subjectId ?? redeemerOf(state, receipt)) : null;
     if (account !== null)
-      accounts.push({ step: number, kind: "account", text: `the account ${account} ${NEVER_DELETED}` });
+      accounts.push({
+        step: number,
+        kind: "account",
+        text: `the account ${account} ${deleted ? DELETED : NEVER_DELETED}`,
+      });
     for (const effect of plan.effects) effects.push({ step: number, kind: effect.kind, text: effect.text });
   }
   return [...stands, ...doubtful, ...accounts, ...effects];
 }
 
 const IN_DOUBT = "it may have happened, and no read has settled it";
+const DELETED = "came of the invitation, and somebody has deleted it since";
 const NEVER_DELETED = "exists; an account is never deleted as an undo";
 
 /** Who redeemed the invitation, where that was seen without being bound; the wait looked later than the step. */

@@ -2,7 +2,21 @@ import { describe, expect, test } from "vitest";
 import { nextCommands } from "../../src/core/advice.ts";
 import { compensationLines, residualEffects } from "../../src/core/residue.ts";
 import { STATES, type StateName } from "../../src/core/status.ts";
-import { ACCOUNT, absent, group, invite, lost, ok, planOf, role, roleIs, sensitive, stepOf, wait } from "./build.ts";
+import {
+  ACCOUNT,
+  absent,
+  group,
+  invite,
+  invited,
+  lost,
+  ok,
+  planOf,
+  role,
+  roleIs,
+  sensitive,
+  stepOf,
+  wait,
+} from "./build.ts";
 import { running, Story } from "./story.ts";
 
 const seat = { effects: [{ kind: "billing", text: "a seat is billed" }] };
@@ -33,6 +47,16 @@ describe("what remains", () => {
     story.add({ kind: "subject.bound", step: 2, subject_id: ACCOUNT, by: "accepted_by" });
     expect(residualEffects(story.state)).toMatchObject([{ kind: "account" }, { kind: "mail" }]);
     expect(residualEffects(story.state)[0]?.text).toContain(ACCOUNT);
+  });
+
+  test("does not say of an account that was deleted since that it exists", () => {
+    const story = running(planOf([invite(mail), wait(), role()])).receipt(1, { result: "pending", ...ours });
+    story.add({ kind: "subject.bound", step: 2, subject_id: ACCOUNT, by: "accepted_by" });
+    const gone = { id: ACCOUNT, email: "priya@example.test", status: "deleted" as const };
+    story.lease().saw(1, invited("accepted", { account: gone }), "verify");
+    expect(residualEffects(story.state)[0]?.text).toBe(
+      `the account ${ACCOUNT} came of the invitation, and somebody has deleted it since`,
+    );
   });
 
   test("holds what may have happened", () => {

@@ -16,13 +16,16 @@ import { runOperation } from "../../src/operations/run.ts";
 import { sourcesIn } from "../../src/runtime/sources.ts";
 import { shellIn } from "./shell.double.ts";
 
+let root: string;
 let folder: string;
 let tenant: StartedTenant;
 let desks: Desk[];
 beforeEach(async () => {
   desks = [];
   tenant = await startTenant();
-  folder = mkdtempSync(join(tmpdir(), "provision-risen-"));
+  root = mkdtempSync(join(tmpdir(), "provision-risen-"));
+  folder = join(root, "folder");
+  mkdirSync(folder);
   initFolder(shellIn(folder), "sandbox");
   mkdirSync(join(folder, ".provision/sandbox"));
   const { read, ordinary } = tenant.tokens;
@@ -32,7 +35,7 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const desk of desks) desk.close();
   await tenant.close();
-  rmSync(folder, { recursive: true });
+  rmSync(root, { recursive: true });
 });
 
 /** The folder with a provider of which nothing shows that these steps hold. */
