@@ -7,7 +7,7 @@ import { carryOut, intentEntry, recentlyMade, sendMove } from "./attempt.ts";
 import { cardHash } from "./card.ts";
 import { invitationIn, type Proof, standing, standingSince } from "./kinds.ts";
 import { type Context, halt, isFresh, type Move, readAgain, record } from "./move.ts";
-import { already, concluded, notAsExpected, receiptEntry } from "./outcome.ts";
+import { already, concluded, notAsExpected, receiptEntry, tooLate } from "./outcome.ts";
 import { askedUntil, currentStep, failed, stillStands } from "./progress.ts";
 import { type Judgement, judge, type Settling } from "./settle.ts";
 import { isOpen, type OperationState, type Seen, type StepState, type Work } from "./state.ts";
@@ -49,6 +49,7 @@ function ahead(state: OperationState, step: StepState, plan: WriteStep, context:
   if (stranger) return record(receiptEntry(plan.step, { ...notAsExpected(plan, reading), ...stranger }));
   if (place === "wanted") return record(...withBinding(state, plan, already(plan, reading)));
   if (place === "other" || plan.gate === "none") return record(receiptEntry(plan.step, notAsExpected(plan, reading)));
+  if (isLate(plan, context.now)) return record(receiptEntry(plan.step, tooLate(plan, reading)));
   if (seen.refusal)
     return { kind: "halt", refusal: { code: seen.refusal.code, exit: 13, message: seen.refusal.detail } };
   const denied = context.authority.denied.get(plan.step);
@@ -64,6 +65,13 @@ function ahead(state: OperationState, step: StepState, plan: WriteStep, context:
   const asked = requestFor(state, plan.step, "apply")?.readings[String(plan.step)] ?? null;
   if (spent.length === 0 && sameReading(asked, reading)) return halt;
   return record(...spent, asking(state, plan, seen));
+}
+
+const LATE = { held: "the time to accept it by has passed", refusal: null };
+
+/** An invitation that could not be accepted any more is not sent. */
+function isLate(plan: WriteStep, now: number): boolean {
+  return plan.kind === "invite" && now >= Date.parse(plan.accept_by);
 }
 
 /** The plan was made and approved for one account; the address is a search term, and may lead to another one by now. */
@@ -122,7 +130,7 @@ export function settling(state: OperationState, step: StepState, context: Contex
     authorship: context.authorship,
     asked: askedUntil(state, context.now),
     recent: recentlyMade(state, context),
-    resend: over ? "over" : resendOf(state, step, "apply", context),
+    resend: over ? "over" : isLate(plan, context.now) ? LATE : resendOf(state, step, "apply", context),
   };
   let verdict = judge(about);
   // A later run goes on only past confirmed steps that still stand, also where it only repeats what was sent.

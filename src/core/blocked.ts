@@ -112,7 +112,7 @@ function stepStops(state: OperationState): Blocked | null {
     )
       continue;
     const { code, detail } = receipt;
-    const by = BY_PLAN.includes(code) ? "plan" : "tenant";
+    const by = code === "too_late" ? "clock" : BY_PLAN.includes(code) ? "plan" : "tenant";
     return { step: plan.step, code, by, since: receiptAt ?? state.asOf, until: null, detail };
   }
   return null;

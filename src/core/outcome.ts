@@ -45,6 +45,12 @@ export function notAsExpected(plan: WriteStep, reading: Proof): Receipt {
   };
 }
 
+/** The time that the plan gives for accepting had passed before anything was sent. */
+export function tooLate(plan: WriteStep, reading: Proof): Receipt {
+  const detail = "the time to accept it by had passed before it was sent; nothing was sent";
+  return { ...notAsExpected(plan, reading), result: "expired", code: "too_late", detail };
+}
+
 const notChanged = { ours: false, attribution: null, compensation: null } as const;
 
 /** The receipt of a write that was sent. */

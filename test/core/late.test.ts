@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Reply } from "../../src/model/reply.ts";
-import { absent, expired401, group, member, planOf, role, roleIs } from "./build.ts";
+import { absent, DAY, expired401, group, invite, member, notInvited, planOf, role, roleIs, wait } from "./build.ts";
 import { LIMITS, running, type Story } from "./story.ts";
 
 const later: Reply = { kind: "accepted", status: 202, asynchronous: true };
@@ -39,4 +39,26 @@ test("so is a request of which no answer came, when another one was answered", (
   const move = story.decide();
   expect(move).toMatchObject({ kind: "wait", why: "settle" });
   expect(move.kind === "wait" && move.until).toBeGreaterThanOrEqual(sentAt + LIMITS.requestMs + LIMITS.settleMs);
+});
+
+test("an invitation is not sent once the time to accept it by has passed, and that is what the operation says", () => {
+  const story = running(planOf([invite(), wait()])).after(7 * DAY);
+  story.approve().lease().saw(1, notInvited);
+  expect(story.decide()).toEqual({ kind: "halt" });
+  expect(story.state.steps[0]?.receipt).toMatchObject({ result: "expired", code: "too_late", ours: false });
+  expect([story.name(), story.document().blocked?.by]).toEqual(["expired", "clock"]);
+  expect(story.entries.some(({ kind }) => kind === "step.requested")).toBe(false);
+});
+
+test("nor is it sent again then, where the first request did not get through", () => {
+  const story = running(planOf([invite(), wait()])).saw(1, notInvited);
+  answered(story, { kind: "not_sent", detail: "connection refused" })
+    .saw(1, notInvited, "settle")
+    .after(7 * DAY);
+  story.saw(1, notInvited, "settle");
+  expect(story.decide()).toEqual({ kind: "halt" });
+  expect([story.name(), story.entries.filter(({ kind }) => kind === "step.requested").length]).toEqual(["paused", 1]);
+  story.approve().lease().saw(1, notInvited);
+  story.decide();
+  expect(story.name()).toBe("expired");
 });
