@@ -31,7 +31,10 @@ describe("reads that prove nothing", () => {
     ] as const) {
       await fault(kind);
       const reading = await actionOf(session("read"), step.kind).observe(step, who);
-      expect([step.kind, reading]).toMatchObject([step.kind, { kind: "unreadable", reason, detail: expect.any(String) }]);
+      expect([step.kind, reading]).toMatchObject([
+        step.kind,
+        { kind: "unreadable", reason, detail: expect.any(String) },
+      ]);
     }
     await fault(kind, { after: 1 });
     expect(await actionOf(session("read"), "add_group").observe(add, LENA)).toMatchObject({
