@@ -198,7 +198,7 @@ const ELEVATED = "the account holds an elevated role";
 function whyAsked(step: WriteStep, { phase, risen }: CardFacts): string {
   if (phase === "rollback") return "this gives authority back, or sends mail";
   if (step.gate === "none") return "not asked: it holds already, and nothing will be sent";
-  if (risen) return risen === "elevated" ? `${ELEVATED} by now, or its role cannot be read` : UNPROVEN;
+  if (risen) return risen === "elevated" ? `${ELEVATED} by now` : UNPROVEN;
   if (step.gate === "plan") return "decided once, with the plan";
   if (step.unproven) return UNPROVEN;
   switch (step.kind) {

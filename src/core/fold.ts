@@ -33,7 +33,7 @@ function apply(next: OperationState, entry: AnyEntry): void {
       inWork(next, entry, (work) => answered(work, entry));
       if (entry.reply.kind === "accepted" && entry.reply.version !== undefined) own(next, entry.reply.version);
       if ("retryAt" in entry.reply && entry.reply.retryAt)
-        next.askedToWait = { at: entry.at, until: entry.reply.retryAt };
+        next.askedToWait = { seq: entry.seq, at: entry.at, until: entry.reply.retryAt };
       break;
     case "step.observed":
       // What was read under another lease may be old by now.
@@ -106,7 +106,7 @@ function newRun(next: OperationState, entry: Of<"lease.taken">): void {
     copy.apply = stale(step.apply, entry.at);
     copy.undo = stale(step.undo, entry.at);
     if (step.receiptAt !== null) copy.receiptAt = noLater(step.receiptAt, entry.at);
-    if (reopens(step.receipt, step.apply)) {
+    if (reopens(step.receipt, step.apply, next.rollback !== null)) {
       copy.reopened = step.receipt;
       copy.receipt = null;
     }
@@ -120,8 +120,8 @@ function newRun(next: OperationState, entry: Of<"lease.taken">): void {
 }
 
 /** Doubt is looked at again by each run; so is a conflict found before anything was sent. */
-function reopens(receipt: Receipt | null, work: Work): boolean {
-  return receipt?.result === "unknown" || (receipt?.result === "conflict" && !hasIntent(work));
+function reopens(receipt: Receipt | null, work: Work, back: boolean): boolean {
+  return receipt?.result === "unknown" || (!back && receipt?.result === "conflict" && !hasIntent(work));
 }
 
 /** Remembers a version that a write of ours left. */
@@ -133,6 +133,9 @@ function receipt(next: OperationState, entry: Of<"step.receipt">): void {
   inStep(next, entry.step, (step) => {
     step.receipt = entry.receipt;
     step.reopened = null;
+    // What turned out to be beyond taking back is not being taken back any more.
+    if (step.undone === null && entry.receipt.compensation === null && step.undo.intent !== null)
+      step.undo = { ...step.undo, intent: null, closed: step.undo.announced };
     step.receiptEpoch = next.epoch;
     step.receiptAt = entry.at;
   });
@@ -155,7 +158,7 @@ function event(next: OperationState, entry: Of<"op.state">): void {
       break;
     case "paused":
       next.paused = { epoch: next.epoch, at: entry.at, detail: entry.detail, until: entry.until ?? null };
-      if (entry.until) next.askedToWait = { at: entry.at, until: entry.until };
+      if (entry.until) next.askedToWait = { seq: entry.seq, at: entry.at, until: entry.until };
       next.steps = next.steps.map(closed);
       break;
     case "interrupted":

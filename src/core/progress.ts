@@ -54,8 +54,10 @@ export function stillStands(state: OperationState, plan: WriteStep, reading: Pro
 }
 
 /** Until when the service asked for time, in milliseconds; null where that is over, or the clock was set back since. */
-export function askedUntil({ askedToWait }: OperationState, now: number): number | null {
+export function askedUntil({ askedToWait, rollback }: OperationState, now: number): number | null {
   if (!askedToWait || now < Date.parse(askedToWait.at)) return null;
+  // A person who asks for the way back since then does not wait for what the way forward was told.
+  if (rollback !== null && rollback.seq > askedToWait.seq) return null;
   const until = Date.parse(askedToWait.until);
   return now < until ? until : null;
 }

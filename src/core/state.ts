@@ -110,7 +110,7 @@ export interface OperationState {
   rollback: { seq: number; toStep: number; why: string | null } | null;
   paused: { epoch: number; at: Instant; detail: string | null; until: Instant | null } | null;
   /** The service asked for time, in whichever run. */
-  askedToWait: { at: Instant; until: Instant } | null;
+  askedToWait: { seq: number; at: Instant; until: Instant } | null;
   interrupted: { epoch: number } | null;
   ended: "cancelled" | "superseded" | "handed_over" | null;
   /** Versions that this operation's own writes left, so that a shared version moved by us is known as ours. */

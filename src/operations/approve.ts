@@ -120,7 +120,10 @@ export async function decide(
 /** Calls are valid for an hour and what the plan decides for longer, so they are signed apart. */
 function byWindow({ state }: OpenedHere, { phase, steps, readings }: Question): number[][] {
   const calls = steps.filter((step) => isCall(state, phase, step, readings));
-  return [steps.filter((step) => !calls.includes(step)), calls].filter((part) => part.length > 0);
+  // Each call has been asked for by itself, and is spent by itself.
+  return [steps.filter((step) => !calls.includes(step)), ...calls.map((step) => [step])].filter(
+    (part) => part.length > 0,
+  );
 }
 
 async function record(desk: Desk, question: Question, steps: number[], signer: Signer, windowMs: number | null) {

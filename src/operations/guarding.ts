@@ -13,6 +13,8 @@ export function classFor(step: WriteStep, hasPrivileged: boolean): CredentialCla
   return step.credential === "privileged" && hasPrivileged ? "privileged" : "ordinary";
 }
 
+const UNREADABLE = "unreadable";
+
 /** The guards of the plan, asked again before a write: with the credential in hand, and with what is read then. */
 export function guardFor({ catalog, provider, resolved }: TenantDesk, { plan }: OpenedHere, sessions: Sessions): Guard {
   const selves = new Map<CredentialClass, Reading<Account>>();
@@ -38,6 +40,7 @@ export function guardFor({ catalog, provider, resolved }: TenantDesk, { plan }: 
     if (refusal) return { code: refusal.code, detail: refusal.message, ...unreadable };
     const stakes = { catalog, heldRole, unproven: provider.unproven ?? [] };
     if (step.gate !== "plan" || gateNow(step, stakes) === "plan") return null;
+    if (heldRole === UNREADABLE) return { code: "role_unreadable", detail: "the role of the account cannot be read" };
     return { rises: isUnproven(step, stakes) ? "unproven" : "elevated" };
   };
 }
@@ -65,6 +68,6 @@ async function roleAtStake(step: WriteStep, subject: Subject, reader: Session): 
   const role = { ...step, kind: "set_role" as const, role: "", expects: { role: "" } };
   const reading = await reader.action("set_role")?.observe(role, subject);
   // A role that cannot be read may be the last owner's; an unknown one counts as elevated.
-  if (reading === undefined || reading.kind === "unreadable") return "unreadable";
+  if (reading === undefined || reading.kind === "unreadable") return UNREADABLE;
   return reading.kind === "found" && reading.value.of === "role" ? reading.value.role : null;
 }

@@ -1,4 +1,5 @@
 import { inDoubt } from "../core/progress.ts";
+import { settledUndo } from "../core/resolved.ts";
 import { compensations } from "../core/undo.ts";
 import { ProvisionError } from "../model/errors.ts";
 import type { CredentialClass } from "../model/provider.ts";
@@ -15,7 +16,9 @@ import { openSessions } from "./sessions.ts";
  */
 export async function proveCredentials(desk: Desk, opened: OpenedHere, toStep: number): Promise<void> {
   const { id, tenant, state } = opened;
-  const back = compensations(state, toStep);
+  const back = compensations(state, toStep).filter(
+    ({ step, receipt }) => !settledUndo(step.undone?.result ?? "") && receipt.attribution === "proven",
+  );
   if (back.length === 0 && !state.steps.some(inDoubt)) return;
   const sessions = openSessions(desk, tenant, desk.journal().fingerprintKey(id));
   const writing = back.map((one) => classFor(one.back, sessions.credentials.has("privileged")));

@@ -94,7 +94,7 @@ async function observe(
   if (verdict && "rises" in verdict) return { ...head, purpose: move.purpose, reading, rises: verdict.rises };
   const refusal = verdict;
   // Whether this would touch the credential's own account is not known: that is a failed read, and no rule's word.
-  if (refusal?.code === "own_account_unreadable")
+  if (refusal?.code === "own_account_unreadable" || refusal?.code === "role_unreadable")
     return {
       ...head,
       purpose: move.purpose,
