@@ -71,7 +71,7 @@ const LONG: [what: string, header: () => string][] = [
 ];
 
 test.each(LONG)(
-  "asked to wait for %s, the run stops, says until when, and leaves the tenant in peace till then",
+  "asked to wait for %s, the run stops, says until when, and no later run asks before then",
   async (what, header) => {
     const email = `long-${what.split(" ").at(-1)}@example.test`;
     const op = await accepted(desk, email);
@@ -83,10 +83,10 @@ test.each(LONG)(
     const again = await run(desk, op);
     expect([again.code, again.left.state]).toEqual([12, "paused"]);
     expect(between.asked).toEqual([]);
-    // Taking back is no more welcome there.
+    // Who asks for the way back does not wait a day for what the way forward was told.
     const back = await rollback(desk, op);
-    expect([back.code, back.left.state]).toEqual([8, "rollback_pending"]);
-    expect(between.asked.filter(({ method }) => method !== "GET")).toEqual([]);
+    expect([back.code, back.left.state]).toEqual([0, "rolled_back"]);
+    expect(between.asked.filter(({ method }) => method !== "GET")).toHaveLength(1);
   },
 );
 
