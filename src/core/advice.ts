@@ -102,7 +102,8 @@ function ending(id: string, back: readonly NextCommand[]): NextCommand[] {
   return back.length > 0 ? [] : [command(`rollback ${id}`, "ends it; nothing was changed that could be taken back")];
 }
 
-const RETRIED = ["denied", "rejected", "conflict", "no_effect"];
+/** Results over which a person may open a step again. */
+export const RETRIED: readonly string[] = ["denied", "rejected", "conflict", "no_effect"];
 
 /** A step that a person may open again. After a rollback in part, everything that it took back comes with the first. */
 function retries(id: string, state: OperationState): NextCommand[] {

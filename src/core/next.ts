@@ -11,7 +11,7 @@ export function next(state: OperationState, context: Context): Move {
   return move.kind === "observe" || move.kind === "send" ? (asked(state, context) ?? move) : move;
 }
 
-/** Time that the service asked for is given to it, also by a later run. Nothing was in doubt when it asked. */
+/** Time that the service asked for is given to it, also by a later run. */
 function asked(state: OperationState, { now, limits }: Context): Move | null {
   // What was sent is settled first, and waits for itself.
   const until = state.steps.some(unsettled) ? null : askedUntil(state, now);

@@ -4,11 +4,10 @@ import { escapeText } from "../model/text.ts";
 import type { Refusal } from "./approval.ts";
 import { actionOf, targetOf, valueText } from "./kinds.ts";
 import { inDoubt } from "./progress.ts";
+import { settledUndo } from "./resolved.ts";
 import type { OperationState } from "./state.ts";
 
 export type Resolution = "applied" | "not-applied" | "ours" | "not-ours" | "left";
-
-const SETTLED = ["undone", "already gone", "left"];
 
 /** Why this word cannot be given about this step now; null where it can. */
 export function unresolvable(state: OperationState, number: number, as: Resolution): Refusal | null {
@@ -25,7 +24,7 @@ export function unresolvable(state: OperationState, number: number, as: Resoluti
         ? null
         : no(`Whose change step ${number} of ${id} is, is not open.`);
     case "left":
-      if (state.rollback && step.receipt?.ours && !SETTLED.includes(step.undone?.result ?? "")) return null;
+      if (state.rollback && step.receipt?.ours && !settledUndo(step.undone?.result ?? "")) return null;
       return no(`Step ${number} of ${id} has no compensation that is open.`);
     default:
       as satisfies never;

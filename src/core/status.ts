@@ -4,6 +4,7 @@ import { type Authority, coverOf } from "./approval.ts";
 import { began } from "./fold.ts";
 import { invitationIn, type Proof } from "./kinds.ts";
 import { currentStep, failed, inDoubt, stillStands, stopHolds } from "./progress.ts";
+import { settledUndo } from "./resolved.ts";
 import type { OperationState } from "./state.ts";
 import { compensations } from "./undo.ts";
 import { deadline } from "./wait.ts";
@@ -104,9 +105,7 @@ function rollbackState(state: OperationState): StateName {
   const unsettled = state.steps.some((step) => inDoubt(step));
   const doubt = state.steps.some(({ undo, undone }) => (undone ? undone.result === "unknown" : undo.intent !== null));
   if (unsettled || doubt) return "needs_reconciliation";
-  const open = compensations(state).some(
-    ({ step }) => !["undone", "already gone", "left"].includes(step.undone?.result ?? ""),
-  );
+  const open = compensations(state).some(({ step }) => !settledUndo(step.undone?.result ?? ""));
   if (open) return "rollback_pending";
   // Cancelled because nobody accepted in time; where somebody did just then, the account stands and is named.
   const redeemed = state.steps.some(({ plan, receipt }) => plan.kind === "invite" && receipt?.result === "accepted");

@@ -1,3 +1,4 @@
+import { RETRIED } from "../core/advice.ts";
 import { inDoubt } from "../core/progress.ts";
 import { settledUndo } from "../core/resolved.ts";
 import type { OperationState } from "../core/state.ts";
@@ -8,8 +9,6 @@ import { appendIfStill } from "./append.ts";
 import type { Desk } from "./desk.ts";
 import { type OpenedHere, openToAct } from "./open.ts";
 import { requesterOf } from "./requester.ts";
-
-const RETRIED = ["denied", "rejected", "conflict", "no_effect"];
 
 /** A person opens a new try of a step; it is asked for again. */
 export async function retryStep(desk: Desk, op: string, number: number): Promise<void> {

@@ -1,5 +1,6 @@
 import { pendingDecisions } from "../core/approval.ts";
 import { type Card, cardsFor } from "../core/card.ts";
+import { inDoubt } from "../core/progress.ts";
 import { type CompensationLine, compensationLines, type ResidualEffect, residualEffects } from "../core/residue.ts";
 import { settledUndo } from "../core/resolved.ts";
 import { compensations } from "../core/undo.ts";
@@ -39,10 +40,10 @@ export async function rollbackOperation(
 function nothingMoves({ state }: OpenedHere, toStep: number): boolean {
   if (state.ended !== null) return true;
   if (!state.rollback || state.rollback.toStep > toStep) return false;
-  const doubt = state.steps.some(
-    (step) => step.receipt?.result === "unknown" || (step.apply.intent !== null && step.receipt === null),
+  return (
+    !state.steps.some(inDoubt) &&
+    compensations(state).every(({ step }) => step.undone !== null && settledUndo(step.undone.result))
   );
-  return !doubt && compensations(state).every(({ step }) => step.undone !== null && settledUndo(step.undone.result));
 }
 
 /** The entry that begins a rollback, widens it, or gives what was refused before a new try. */
